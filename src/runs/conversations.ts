@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, toSeconds } from '../base/clock.ts';
 import { fieldError, GatewayError } from '../base/errors.ts';
 import { newRunId, parseItemId, type RunId, uuidAfter } from '../base/ids.ts';
-import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../base/json.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
@@ -69,7 +69,7 @@ export class Conversations {
     { items, metadata }: { items: readonly JsonObject[]; metadata: JsonObject },
   ): Promise<ConversationObject> {
     const record = { id: randomUUID(), user, createdAt: this.#options.clock.now(), metadata: JSON.stringify(metadata) };
-    await this.#store.create({ ...record, ...this.#ttl, items: items.map((item) => toStored(item, newItemId(item))) });
+    await this.#store.create({ ...record, ...this.#ttl, items: storedItems(items, newItemId) });
     return toConversationObject(record);
   }
 
@@ -98,7 +98,7 @@ export class Conversations {
 
   /** Appends items and returns them with their ids. @throws GatewayError `invalid_parameter` if the conversation is full. */
   async add(record: ConversationRecord, items: readonly JsonObject[]): Promise<JsonObject[]> {
-    const added = items.map((item) => toStored(item, newItemId(item)));
+    const added = storedItems(items, newItemId);
     const result = await this.#store.add(record.id, added, { ...this.#ttl, max: LIMITS });
     if (result === 'missing') throw removedError();
     if (result === 'full') throw fullError('items');
@@ -210,7 +210,8 @@ export class Conversations {
     const event = last && decodeFrames(last.frames).at(-1);
     // The run was removed meanwhile, and its output with it.
     if (!event || !('response' in event)) return [];
-    const input = readInput(run).map((item, index) => toStored(item, ownId(item, run) ?? inputId(item, run, index)));
+    const sent = readInput(run).filter((item) => !isCopiedRequest(item));
+    const input = storedItems(sent, (item, index) => ownId(item, run) ?? inputId(item, run, index));
     const output = event.response.output.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
     return [...input, ...output];
   }
@@ -244,9 +245,27 @@ export function publicConversationId(id: string): string {
   return PREFIX + id;
 }
 
-/** An item as it is stored: as OpenAI's API shows it. */
-function toStored(item: JsonObject, id: string): ConversationItem {
-  return { id, json: JSON.stringify({ ...completeInputItem(item), id }) };
+/** Items as they are stored, as OpenAI's API shows them. They get other ids, so what links them by id is kept beside it. */
+function storedItems(
+  items: readonly JsonObject[],
+  idOf: (item: JsonObject, index: number) => string,
+): ConversationItem[] {
+  const links = new Map<unknown, JsonValue | undefined>();
+  const stored = items.map((item, index) => {
+    const id = idOf(item, index);
+    if (item.type === 'mcp_approval_request') links.set(item.id, id);
+    if (item.type === 'local_shell_call') links.set(item.id, item.call_id);
+    return { ...completeInputItem(item), ...linkOf(item, links), id };
+  });
+  return stored.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
+}
+
+/** What names an earlier item by its id. `links`: what stands for the ids that earlier items had. */
+function linkOf(item: JsonObject, links: ReadonlyMap<unknown, JsonValue | undefined>): JsonObject {
+  if (item.type === 'local_shell_call_output')
+    return { call_id: item.call_id ?? links.get(item.id) ?? item.id ?? null };
+  const { approval_request_id: request } = item;
+  return request === undefined ? {} : { approval_request_id: links.get(request) ?? request };
 }
 
 function parseItem({ json }: ConversationItem): JsonObject {
@@ -266,6 +285,11 @@ function prefixOf({ type }: JsonObject): string {
 
 function newItemId(item: JsonObject): string {
   return `${prefixOf(item)}_${newRunId().replaceAll('-', '')}`;
+}
+
+/** Whether a client sends an approval request again: the conversation has it, and the approval names it by its id. */
+function isCopiedRequest({ type, id }: JsonObject): boolean {
+  return type === 'mcp_approval_request' && typeof id === 'string' && parseItemId(id)?.place !== undefined;
 }
 
 /** The id of an input item, if it is one that its run gave it. */

@@ -108,6 +108,36 @@ describe('MCP calls that need approval, on a plain model', () => {
     assert.deepEqual(gateway.calls, []);
   });
 
+  it('stay answered in a conversation, if the client sends their request again or brings both from elsewhere', async () => {
+    await using gateway = await openPlain();
+    const ask = { model: 'plain', tools: [gateway.desk('always')] };
+    for (const approve of [true, false]) {
+      const { id: conversation } = await gateway.ann.conversations.create();
+      const [request] = requestsIn(await gateway.ann.responses.create({ ...ask, conversation, input: 'Say.' }));
+      assert.ok(request);
+      await gateway.ann.responses.create({ ...ask, conversation, input: [request, answer(request, approve)] });
+      const later = await gateway.ann.responses.create({ ...ask, conversation, input: 'And?' });
+      assert.equal(later.status, 'completed');
+    }
+    const request = {
+      ...ECHO,
+      type: 'mcp_approval_request' as const,
+      id: 'mcpr_1',
+      server_label: 'desk',
+      name: 'echo',
+    };
+    const items: OpenAI.Responses.ResponseInputItem[] = [
+      { role: 'user', content: 'Say.' },
+      request,
+      answer(request, false, 'Too loud.'),
+      { role: 'assistant', content: 'As you wish.' },
+    ];
+    const { id: conversation } = await gateway.ann.conversations.create({ items });
+    await gateway.ann.responses.create({ ...ask, conversation, input: 'And?' });
+    const seen = gateway.provider.requests.at(-1)?.body.messages ?? [];
+    assert.match(seen.find(({ role }) => role === 'tool')?.content, /denied this call. Reason: Too loud/);
+  });
+
   it('run if the client sends the whole input back, and do not run again when it is sent once more', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')], store: false };

@@ -250,6 +250,27 @@ describe('OpenAI’s client-side tools, of a plain model over a chat-only provid
       ];
       for (const { output_text: text } of answers) assert.match(text, told);
       await assert.rejects(gateway.bob.responses.create({ ...ask, input: referred }), { status: 404 });
+
+      const { id: conversation } = await gateway.ann.conversations.create();
+      const called = await gateway.ann.responses.create({ ...ask, conversation, input: 'Do it.' });
+      const input = [answer(called.output[0]?.id ?? '')];
+      assert.match((await gateway.ann.responses.create({ ...ask, conversation, input })).output_text, told);
+      const later = await gateway.ann.responses.create({ ...ask, conversation, input: [question] });
+      assert.equal(later.status, 'completed');
+      const again = await gateway.ann.conversations.create();
+      const [copied] = (await gateway.ann.responses.create({ ...ask, conversation: again.id, input: 'Do it.' })).output;
+      assert.ok(copied);
+      const copy = [copied, answer(copied.id ?? '')] as typeof referred;
+      for (const next of [copy, [question]]) {
+        const response = await gateway.ann.responses.create({ ...ask, conversation: again.id, input: next });
+        assert.equal(response.status, 'completed');
+      }
+      // A thread from elsewhere, whose items get other ids.
+      const thread = [question, { ...item, id: 'elsewhere_1' }, answer('elsewhere_1'), question];
+      const imported = await gateway.ann.conversations.create({ items: thread as typeof referred });
+      await gateway.ann.responses.create({ ...ask, conversation: imported.id, input: [question] });
+      const sent = gateway.provider.requests.at(-1)?.body.messages?.find(({ role }) => role === 'tool');
+      assert.match(sent?.content, told);
     });
   }
 

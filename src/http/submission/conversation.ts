@@ -168,6 +168,25 @@ export function callsIn(item: ResolvedItem | InputItem): readonly PriorCall[] {
   return item.type === 'message' ? (item.calls ?? []) : [];
 }
 
+/** Removes calls of a conversation that wait for an output while a copy of them has it. `storedCount`: how many of the first items are stored. */
+export function withoutRepeated(items: readonly ResolvedItem[], storedCount: number): readonly ResolvedItem[] {
+  const last = new Map<string, number>();
+  const open = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if ((item.type !== 'prior_call' && item.type !== 'prior_output') || item.callId === undefined) continue;
+    const isCall = item.type === 'prior_call';
+    if (isCall) last.set(item.callId, index);
+    open.set(item.callId, (open.get(item.callId) ?? 0) + (isCall ? 1 : -1));
+  }
+  return items.filter((item, index) => {
+    if (index >= storedCount || item.type !== 'prior_call' || item.callId === undefined) return true;
+    const waiting = open.get(item.callId) ?? 0;
+    if (waiting < 1 || last.get(item.callId) === index) return true;
+    open.set(item.callId, waiting - 1);
+    return false;
+  });
+}
+
 /** The outputs of a thread by their calls. Each is shown once, with its call. */
 class PriorOutputs {
   readonly #byCall = new Map<string, PriorOutput>();

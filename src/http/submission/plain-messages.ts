@@ -18,6 +18,7 @@ import {
   type ResolvedItem,
   type ResolvedOutput,
   resolveItem,
+  withoutRepeated,
 } from './conversation.ts';
 
 /** How many items are read before other work may run. */
@@ -50,7 +51,7 @@ export async function plainMessages(
     resolvedItems.push(item);
     if (index % ITEMS_PER_TURN === ITEMS_PER_TURN - 1) await yieldToEventLoop();
   }
-  const found = withoutReplaced(resolvedItems, compacted);
+  const found = withoutRepeated(withoutReplaced(resolvedItems, compacted), storedCount);
   checkApprovals(found, { approvals, field });
   const orphans = before.length > 0 ? NO_OUTPUTS : findOrphanOutputs(found);
   const matched = found.filter((item) => !orphans.has(item));
@@ -105,9 +106,10 @@ async function withCallId(
   { findItem, place }: Pick<ConversationOptions, 'findItem'> & { place: string },
 ): Promise<ResolvedItem> {
   if (item.type !== 'prior_output' || item.itemId === undefined) return item;
-  const { itemId } = item;
+  const { itemId, callId } = item;
+  const isUnknown = callId === undefined && parseItemId(itemId) !== undefined;
   const call =
-    calls.get(itemId) ?? (parseItemId(itemId) && parseValue(inputItem, await findItem(itemId, `${place}.id`)));
+    calls.get(itemId) ?? (isUnknown ? parseValue(inputItem, await findItem(itemId, `${place}.id`)) : undefined);
   return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 

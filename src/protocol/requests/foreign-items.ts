@@ -137,8 +137,7 @@ export const foreignItems = {
     .object({ id, call_id: callId, action: z.looseObject({}) })
     .transform((item) => call('local_shell', item.action, { callId: item.call_id, itemId: item.id })),
   local_shell_call_output: z.object({ id, call_id: id, output }).transform((item): PriorOutput => {
-    const itemId = item.call_id === undefined ? item.id : undefined;
-    return { type: 'prior_output', callId: item.call_id, itemId, output: item.output };
+    return { type: 'prior_output', callId: item.call_id, itemId: item.call_id ?? item.id, output: item.output };
   }),
   shell_call: z
     .object({ call_id: callId, action: z.looseObject({}) })
