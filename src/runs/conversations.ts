@@ -7,7 +7,7 @@ import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import { completeInputItem } from '../protocol/openai-items.ts';
-import type { EarlierSource, FollowUp } from '../research/run/request.ts';
+import type { FollowUp } from '../research/run/request.ts';
 import { noteRemoval, removedPlace } from '../store/removed-records.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import type {
@@ -18,7 +18,7 @@ import type {
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
-import { readInput, readRequest } from './stored/stored-request.ts';
+import { readInput, readRequest, readResearchRequest } from './stored/stored-request.ts';
 import type { Caller, JoinedConversation } from './submission.ts';
 import { followUpContext } from './submitting/history.ts';
 
@@ -30,6 +30,8 @@ const LIMITS = { items: 10_000, bytes: 32 * 1024 ** 2 };
  * created later finds out when it calls `hold` again.
  */
 const CREATING_MS = LEASE_MS;
+/** How many of the latest responses are searched for a research. */
+const MAX_RESPONSES = 100;
 /** How many items are read at a time. */
 const PAGE = 500;
 
@@ -136,7 +138,7 @@ export class Conversations {
   }
 
   /**
-   * What a response needs to join a conversation: all its items, and the sources of the last research in it.
+   * What a response needs to join a conversation: all its items, and for research what the last one in it knew.
    * @throws GatewayError `not_found`, `invalid_parameter` if it is full.
    */
   async join(
@@ -145,8 +147,7 @@ export class Conversations {
   ): Promise<{
     joined: JoinedConversation;
     items: JsonObject[];
-    earlierSources: EarlierSource[];
-    answersQuestion: boolean;
+    lastResearch(): Promise<Omit<FollowUp, 'history'>>;
   }> {
     const record = await this.find(caller, publicId, { param: 'conversation' });
     const { id, version } = record;
@@ -159,19 +160,21 @@ export class Conversations {
       hasMore = page.hasMore;
       await yieldToEventLoop();
     }
-    return { joined: { id, version }, items, ...(await this.#lastResearch(caller, items)) };
+    return { joined: { id, version }, items, lastResearch: () => this.#lastResearch(caller, items) };
   }
 
-  /** What the last run that answered in it knew; nothing if that run is gone. */
+  /** What the last research in it knew. Responses of plain models may follow it, and any of them may be gone. */
   async #lastResearch({ user }: Caller, items: readonly JsonObject[]): Promise<Omit<FollowUp, 'history'>> {
-    const last = items.findLast(({ id }) => typeof id === 'string' && parseItemId(id)?.place !== undefined);
-    const parsedId = last && parseItemId(String(last.id));
-    const run = parsedId && (await this.#options.store.get(parsedId.run));
-    if (run?.user !== user || run.kind !== 'research') return { earlierSources: [], answersQuestion: false };
-    const answers = items.filter(({ role }) => role === 'assistant');
-    const answer = JSON.stringify(answers.at(-1)?.content ?? '');
-    const { history: _, ...context } = await followUpContext(this.#options, run, { text: answer, annotations: [] });
-    return context;
+    const ids = items.flatMap(({ id }) => (typeof id === 'string' && parseItemId(id)?.run) || []);
+    for (const id of [...new Set(ids.toReversed())].slice(0, MAX_RESPONSES)) {
+      const run = await this.#options.store.get(id);
+      if (run?.user !== user || !readResearchRequest(run)) continue;
+      const answers = items.filter(({ role }) => role === 'assistant');
+      const answer = JSON.stringify(answers.at(-1)?.content ?? '');
+      const { history: _, ...context } = await followUpContext(this.#options, run, { text: answer, annotations: [] });
+      return context;
+    }
+    return { earlierSources: [], answersQuestion: false };
   }
 
   /**

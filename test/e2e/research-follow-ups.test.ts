@@ -63,6 +63,26 @@ const citationsOf = (response: ResponseObject) =>
 
 const callsOf = (response: ResponseObject) => response.output.filter((item) => item.type === 'tool_call').length;
 
+describe('a conversation of a research and a plain model', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
+  it('keeps the sources of the last research, also behind what the plain model said and deleted responses', async () => {
+    const routes = [{ provider: 'scripted', model: 'scripted' }];
+    const models = { plain: { kind: 'proxy', apis: ['responses'], routes } };
+    await using gateway = await openResearchGateway({ model, documents: DOCUMENTS, models });
+    const { json } = await send(gateway, 'POST /v1/conversations', { body: {} });
+    const ask = (input: string, fields = {}) => gateway.respond({ input, conversation: json.id, ...fields });
+    await ask('Tell me of the harbour: read harbour.md');
+    for (const input of ['Thank you.', 'It is nice there.']) {
+      const { id } = await ask(input, { model: 'plain' });
+      if (input === 'Thank you.') await send(gateway, `DELETE /v1/responses/${id}`);
+    }
+    const last = await ask('And again?');
+    assert.match(last.output_text, /harbour: opened in 1871 \[1\]/);
+    assert.deepEqual(citationsOf(last), [['corpus:///harbour.md', 1, true]]);
+  });
+});
+
 describe('a chain of follow-ups', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));

@@ -49,7 +49,7 @@ export interface SubmissionContext extends ContentSources {
   /** The tools that the request names, if any. */
   tools?: BuiltinTools | null;
   /** The conversation that the request belongs to. */
-  joined?: ({ items: JsonObject[] } & Omit<FollowUp, 'history'>) | undefined;
+  joined?: { items: JsonObject[]; lastResearch(): Promise<Omit<FollowUp, 'history'>> } | undefined;
 }
 
 /**
@@ -142,7 +142,7 @@ async function readJoinedConversation({ joined, ...context }: ThreadContext): Pr
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
   const history = await readConversation(items, { ...context, param: 'conversation', isStored: true });
-  return { history, earlierSources: joined.earlierSources, answersQuestion: joined.answersQuestion };
+  return { history, ...(await joined.lastResearch()) };
 }
 
 /**

@@ -100,7 +100,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       await harness.runs.waitForEnd(await submit(harness, id), limit());
       const known = await harness.conversations.join(CALLER, id);
       assert.deepEqual(
-        known.earlierSources.map(({ url }) => url),
+        (await known.lastResearch()).earlierSources.map(({ url }) => url),
         [source.url],
       );
       const eve = { user: 'eve', keyId: 'key-eve' };
@@ -108,8 +108,8 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const items = known.items.map((item) => ({ id: String(item.id), json: JSON.stringify(item) }));
       const max = { items: 100, bytes: 100_000 };
       await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, max });
-      const { items: copied, earlierSources } = await harness.conversations.join(eve, copy.id);
-      assert.deepEqual([copied.length, earlierSources], [items.length, []]);
+      const { items: copied, lastResearch } = await harness.conversations.join(eve, copy.id);
+      assert.deepEqual([copied.length, (await lastResearch()).earlierSources], [items.length, []]);
     });
 
     it('is unlocked if the run was never created', async () => {
