@@ -21,6 +21,7 @@ import { RunMetrics } from './runs/metrics.ts';
 import { jsonCache } from './store/cache.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
+import { SealedRunStore } from './store/sealed-runs.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { type EmbeddingsSource, embeddingsOf } from './tools/web-search/configured-embeddings.ts';
 import type { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
@@ -72,7 +73,8 @@ export async function openFoundation(
   { stack, executor }: { stack: AsyncDisposableStack; executor(): Executor },
 ): Promise<Foundation> {
   const live = new LiveConfig(config);
-  const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
+  const opened = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
+  const storage = { ...opened, runs: new SealedRunStore(opened.runs, (keyId) => live.cipherOf(keyId)) };
   const load = options.load ?? stack.use(new EventLoopLoad());
   const registry = options.registry ?? new Registry();
   addProcessMetrics(registry);

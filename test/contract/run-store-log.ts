@@ -209,7 +209,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       const limit = frames(3, 12).length * 5;
       const some = await store.read(run.id, { after: 2, maxBytes: limit });
       const bytes = some.reduce((sum, batch) => sum + batch.frames.length, 0);
-      assert.ok(bytes >= limit && bytes <= 2 * limit, `${bytes} of ${limit}`);
+      assert.ok(bytes >= limit / 2 && bytes <= 2 * limit, `${bytes} of ${limit}`);
     });
 
     it('readLast returns the batch with the terminal event', async () => {

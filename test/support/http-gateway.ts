@@ -35,6 +35,7 @@ import { memoryCaches } from '../../src/store/cache.ts';
 import type { LimitStore } from '../../src/store/limit-store.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
+import { SealedRunStore } from '../../src/store/sealed-runs.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
 import { UsageLog } from '../../src/usage/usage.ts';
 import { openVectorStores } from '../../src/vector-stores/open.ts';
@@ -142,7 +143,8 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const closing = new AbortController();
   const stopped = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
-  const storage = await openStorage(live.current().store, { log });
+  const opened = await openStorage(live.current().store, { log });
+  const storage = { ...opened, runs: new SealedRunStore(opened.runs, (keyId) => live.cipherOf(keyId)) };
   const { limitsNow } = options;
   const limits = limitsNow ? memoryLimits(limitsNow) : storage.limits;
   const lostHolds = new LostHolds({

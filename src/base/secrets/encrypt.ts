@@ -56,7 +56,7 @@ const TAG_BYTES = 16;
 export function encryptBytes(text: string, key: Buffer, boundTo = ''): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  cipher.setAAD(Buffer.from(boundTo));
+  if (boundTo !== '') cipher.setAAD(Buffer.from(boundTo));
   const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
 }
@@ -64,7 +64,7 @@ export function encryptBytes(text: string, key: Buffer, boundTo = ''): Buffer {
 /** Decrypts the bytes of `encryptBytes`. @throws Error if `key` or `boundTo` differ, or the bytes were changed. */
 export function decryptBytes(bytes: Buffer, key: Buffer, boundTo = ''): string {
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(boundTo));
+  if (boundTo !== '') decipher.setAAD(Buffer.from(boundTo));
   decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
   return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
 }
