@@ -1,7 +1,9 @@
+import { decodeHTML } from 'entities/decode';
 import { isObject, parseJson, scalarText } from '../../../../base/json.ts';
+import { stripMarkup } from '../../../text/strip-markup.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { authorsOf } from './authors.ts';
-import type { Block } from './blocks.ts';
+import { type Block, lettersOf } from './blocks.ts';
 import { dateIn } from './dates.ts';
 import { metaContents } from './meta-contents.ts';
 import { closest, elementsBelow, type HtmlElement, type HtmlPage, lineOf, textOf } from './tree.ts';
@@ -88,9 +90,12 @@ function headingOf(elements: readonly HtmlElement[]): string {
   return lineOf(elements.find(({ name }) => name === 'h1')).replace(/\s?[#¶§🔗]$/u, '');
 }
 
-/** Shortens `Heading | Site` to `Heading` if that is the page's own heading. */
+/** Takes `Heading` for `Heading | Site` or `Head<br>ing` if that is the page's own heading, and undoes a second escaping. */
 function cleanTitle(title: string, heading: string): string {
-  return heading.length > 3 && title.startsWith(heading) ? heading : title;
+  if (heading.length > 3 && title.startsWith(heading)) return heading;
+  const letters = (line: string) => lettersOf(line, line.length);
+  const isHeading = heading.length > 3 && title.includes('<') && letters(stripMarkup(title)) === letters(heading);
+  return isHeading ? heading : title.replace(/&(?:amp|quot|apos|#\d{1,6});/g, (reference) => decodeHTML(reference));
 }
 
 /** How many blocks after the heading are searched for dates, and the longest line that is. */
