@@ -4,11 +4,13 @@ import { closest, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
 import { contentOf, isInPageLink } from './page-frame.ts';
 import { HEADING, type PageShape, pageShape } from './page-shape.ts';
+import { technicalText } from './technical-text.ts';
 import {
   ASIDE,
   isExcluded,
   isInFacts,
   isInPanel,
+  isInPost,
   isMarkedAsText,
   isOtherPost,
   isScriptNotice,
@@ -27,6 +29,7 @@ const MOSTLY_LINKS = 0.7;
 export function chooseBlocks(blocks: readonly Block[], description: PageDescription): boolean[] {
   const shape = pageShape(blocks, description);
   if (!shape || isReference(shape)) return withoutFrame(blocks);
+  const technical = technicalText(shape);
   const kept = blocks.map(() => false);
   for (const members of unitsOf(blocks, shape)) {
     let sum = 0;
@@ -38,12 +41,13 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
   }
   for (const [at, block] of blocks.entries()) {
     const { element } = block;
-    if (isMarkedAsText(block)) kept[at] = true;
+    if (isMarkedAsText(block) || isInPost(element, shape)) kept[at] = true;
     else if (isExcluded(element, shape) || (kept[at] && isScriptNotice(block, shape))) kept[at] = false;
     else if (at < shape.first && at !== shape.title && isInPageLink(block)) kept[at] = false;
     else if (!kept[at]) {
       kept[at] =
         (at > shape.title && shape.told.has(at)) ||
+        technical.has(block) ||
         isInPanel(element, shape) ||
         isInFacts(element, shape) ||
         isOtherPost(at, shape) ||

@@ -3,6 +3,7 @@ import type { PageDescription } from '../html/page-metadata.ts';
 import { closest, type HtmlElement } from '../html/tree.ts';
 import { isLayout } from '../markdown/tables.ts';
 import { contentOf, isMain } from './page-frame.ts';
+import { findPosts } from './posts.ts';
 import { toldBlocks } from './told-blocks.ts';
 
 /** What is known of a page from all of its blocks together. */
@@ -40,6 +41,8 @@ export interface PageShape {
   articleLetters: string;
   /** The letters of the page's summary of itself; may be empty. */
   summaryLetters: string;
+  /** The texts of the posts of a thread. */
+  posts: ReadonlySet<HtmlElement>;
   /** Indexes of blocks that structured data repeats. */
   told: ReadonlySet<number>;
 }
@@ -58,7 +61,9 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
   const { isArticle, articleBody, summary } = description;
   const prose = blocks.map(isProse);
   const found = findTitle(blocks, description.metadata.title, prose);
-  const holder = findHolder(blocks, prose, found);
+  const echoes = findEchoes(blocks);
+  const posts = findPosts(blocks, { prose, title: found, echoes });
+  const holder = findHolder(blocks, prose, { title: found, posts });
   if (!holder) return undefined;
   const holderDepths = new Map<HtmlElement, number>();
   for (let node: HtmlElement | undefined = holder; node; node = node.parent) holderDepths.set(node, holderDepths.size);
@@ -83,9 +88,10 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
     last,
     templates: totalsByTemplate(blocks, prose),
     repeated: findRepeated(blocks),
-    echoes: findEchoes(blocks),
+    echoes,
     articleLetters: lettersOf(articleBody, articleBody.length),
     summaryLetters: lettersOf(summary, summary.length),
+    posts,
     told: toldBlocks(blocks, description.texts),
   };
 }
@@ -93,7 +99,11 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
 /** The factor for a possible holder that follows the page's title. */
 const TITLE_FACTOR = 4;
 
-function findHolder(blocks: readonly Block[], prose: readonly boolean[], title: number): HtmlElement | undefined {
+function findHolder(
+  blocks: readonly Block[],
+  prose: readonly boolean[],
+  { title, posts }: { title: number; posts: ReadonlySet<HtmlElement> },
+): HtmlElement | undefined {
   const candidates = new Map<HtmlElement, { length: number; own: number }>();
   const add = (element: HtmlElement, length: number, own: number) => {
     const before = candidates.get(element) ?? { length: 0, own: 0 };
@@ -104,6 +114,7 @@ function findHolder(blocks: readonly Block[], prose: readonly boolean[], title: 
   for (const [at, block] of blocks.entries()) {
     const { element, text } = block;
     if (!prose[at] || !content.has(block)) continue;
+    if (posts.size > 0 && !closest(element, (node) => posts.has(node))) continue;
     add(element, text.length, 1);
     if (element.parent) add(element.parent, text.length, 0);
     if (title >= 0 && at > title && at < title + 60 && behindTitle.size < 4) behindTitle.add(element.parent);
@@ -156,9 +167,16 @@ function findTitle(blocks: readonly Block[], title: string, prose: readonly bool
     for (let next = at + 1; next < at + 7; next++) if (prose[next] || isHeading(next)) return prose[next] === true;
     return false;
   };
-  const best = found.find((at) => blocks[at]?.element.name === 'h1') ?? found.find(leadsToProse) ?? found[0];
-  if (best !== undefined) return best;
   const tops = blocks.flatMap(({ element }, at) => (element.name === 'h1' ? at : []));
+  const says = (at: number, part: number) =>
+    lettersOf(blocks[at]?.text ?? '', 100).includes(lettersOf(blocks[part]?.text ?? '', 100));
+  const best =
+    found.find((at) => blocks[at]?.element.name === 'h1') ??
+    // The name of a class below a heading such as "Class Name".
+    tops.find((at) => found.some((other) => at < other && says(at, other))) ??
+    found.find(leadsToProse) ??
+    found[0];
+  if (best !== undefined) return best;
   return tops.length === 1 ? (tops[0] ?? -1) : -1;
 }
 

@@ -44,6 +44,11 @@ export function isStandfirst(at: number, { blocks, title, first, summaryLetters 
   return !blocks.some(({ text }, other) => other > at && lettersOf(text, MAX_SUMMARY) === letters);
 }
 
+/** Whether an element is in the text of a post of a thread. */
+export function isInPost(element: HtmlElement, { posts }: PageShape): boolean {
+  return closest(element, (node) => posts.has(node)) !== undefined;
+}
+
 /** Whether a block of sentences is in another element with the same markup as the holder, such as the next post. */
 export function isOtherPost(at: number, { blocks, prose, holder }: PageShape): boolean {
   if (!prose[at]) return false;
