@@ -56,12 +56,13 @@ function isThread(posts: readonly Post[], blocks: readonly Block[]): boolean {
 function numberedElements(blocks: readonly Block[]): Post[][] {
   const groups = new Map<string, Post[]>();
   const known = new Map<HtmlElement, Post>();
+  const ids = new Map<HtmlElement, string | undefined>();
   for (const [at, { element }] of blocks.entries()) {
     const above: HtmlElement[] = [];
     for (let node: HtmlElement | undefined = element; node; node = node.parent) above.push(node);
     if (above.some(isFrame)) continue;
     for (const [up, node] of above.entries()) {
-      const id = postId(node.attributes);
+      const id = ids.getOrInsertComputed(node, () => postId(node.attributes));
       if (id === undefined) continue;
       const post = known.getOrInsertComputed(node, () => {
         const added = { element: node, places: [] };
