@@ -23,7 +23,9 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CLIENT_SPAN = 'b7ad6b7169203331';
 const TRACE = { traceparent: `00-${TRACE_ID}-${CLIENT_SPAN}-01`, tracestate: 'vendor=value' };
 
+/** The document is read for this question only: each gateway that reads starts a process for it. */
 const QUESTION = 'How high is the tide at Quiberon?';
+const SHORT_QUESTION = 'How high is the tide?';
 const DOCUMENT = 'The tide at Quiberon is five metres high.';
 const PROVIDER_KEY = 'sk-of-the-provider';
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -52,7 +54,8 @@ async function openScene(telemetry: object, more: object = {}): Promise<Scene> {
       respond: ({ body }) => {
         if (!body.stream) return json(completion('Five metres.'));
         const isAnswered = body.messages?.some(({ role }) => role === 'tool');
-        if (body.tools?.length && !isAnswered) return turn({ toolCalls: [fetchDocument('tides.txt')] });
+        const reads = JSON.stringify(body.messages).includes(QUESTION);
+        if (reads && body.tools?.length && !isAnswered) return turn({ toolCalls: [fetchDocument('tides.txt')] });
         return turn({ text: 'Five metres.' });
       },
     }),
@@ -90,8 +93,11 @@ function to(collector: OtlpCollector, more: object = {}) {
   return { otlp_endpoint: collector.url, headers: { 'x-collector-key': COLLECTOR_KEY }, ...more };
 }
 
-async function research({ gateway }: Scene, headers: Record<string, string> = TRACE): Promise<void> {
-  const body = { model: 'deep', input: QUESTION, stream: false };
+async function research(
+  { gateway }: Scene,
+  { input = SHORT_QUESTION, headers = TRACE }: { input?: string; headers?: Record<string, string> } = {},
+): Promise<void> {
+  const body = { model: 'deep', input, stream: false };
   const answer = await send(gateway, '/responses', { body, headers });
   const text = await answer.text();
   assert.equal(answer.status, 200, text);
@@ -117,7 +123,7 @@ describe('OpenTelemetry', () => {
   it('shows a research run as one trace below the client’s span', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
-    await research(scene);
+    await research(scene, { input: QUESTION });
     await scene.close();
 
     const { spans } = collector;
@@ -179,7 +185,11 @@ describe('OpenTelemetry', () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     const traces = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
-    await Promise.all(traces.map((traceId) => research(scene, { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` })));
+    await Promise.all(
+      traces.map((traceId) =>
+        research(scene, { input: QUESTION, headers: { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` } }),
+      ),
+    );
     await scene.close();
     const shapes = traces.map((traceId) => {
       const spans = collector.spans.filter((span) => span.traceId === traceId);
@@ -218,7 +228,12 @@ describe('OpenTelemetry', () => {
       webhooks: { allow_hosts: ['127.0.0.1'] },
       keys: [{ id: 'client', secret: CLIENT_KEY, limits: { requests_per_minute: 100 } }],
     });
-    const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
+    const body = {
+      model: 'deep',
+      input: SHORT_QUESTION,
+      background: true,
+      webhook: { url: receiver.url, secret: SECRET },
+    };
     const answer = await send(scene.gateway, '/responses', { body, headers: TRACE });
     const { id } = (await answer.json()) as { id: string };
     const [message] = await receiver.waitFor(1);
@@ -277,7 +292,7 @@ describe('OpenTelemetry', () => {
     {
       const url = scene.gateway.url.replace('/v1', '');
       await using client = await SocketClient.open({ url }, { key: CLIENT_KEY, headers: TRACE });
-      client.create({ model: 'deep', input: QUESTION });
+      client.create({ model: 'deep', input: SHORT_QUESTION });
       await client.next(({ type }) => type === 'response.completed');
     }
     await scene.close();
@@ -323,7 +338,7 @@ describe('OpenTelemetry', () => {
   it('contains no contents and no secrets', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
-    await research(scene);
+    await research(scene, { input: QUESTION });
     await (await send(scene.gateway, '/chat/completions', { body: chat() })).text();
     await scene.close();
     const all = JSON.stringify([collector.spans, collector.points]);
@@ -336,7 +351,7 @@ describe('OpenTelemetry', () => {
   it('contains messages and tool results with contents: true, but no secrets', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { contents: true }));
-    await research(scene);
+    await research(scene, { input: QUESTION });
     await scene.close();
     const { spans } = collector;
     const [first, second] = named(spans, 'chat deep').map(({ attributes }) => ({
@@ -373,7 +388,7 @@ describe('OpenTelemetry', () => {
   it('with sample: 0, records no trace of its own, and every one that the client records', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { sample: 0 }));
-    await research(scene, {});
+    await research(scene, { headers: {} });
     const sent = scene.good.requests.map(({ headers }) => headers.traceparent);
     assert.ok(sent.length > 0);
     for (const traceparent of sent) assert.match(String(traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);
