@@ -4,16 +4,13 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
-import { patience } from '../../support/time-limit.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
 const MIB = 1024 * 1024;
 
-describe('safe fetch limits', function () {
-  // Bodies of hundreds of megabytes are made.
-  this.timeout(patience(30));
+describe('safe fetch limits', () => {
   it('stop a body at its limit, declared, chunked or compressed', async () => {
-    const zeros = Buffer.alloc(50 * MIB);
+    const zeros = Buffer.alloc(5 * MIB);
     const bodies: Record<string, { headers: Record<string, string>; body: Buffer }> = {
       '/declared': { headers: {}, body: Buffer.alloc(2 * MIB) },
       '/chunked': { headers: { 'transfer-encoding': 'chunked' }, body: Buffer.alloc(2 * MIB) },
