@@ -29,8 +29,8 @@ describe('facts in the model’s notes and in results', function () {
   for (const [context, turns, max, where] of [
     [8000, 60, 1000, 'its message'],
     [8192, 60, 2000, 'its thoughts'],
-    [16_000, 80, 2000, 'its message'],
-    [32_000, 150, 8000, 'its thoughts'],
+    [16_000, 60, 2000, 'its message'],
+    [32_000, 80, 8000, 'its thoughts'],
   ] as const) {
     it(`noted in ${where} all reach the answer: ${turns} turns in ${context} tokens`, async () => {
       const calls = (n: number): TurnScript => {
