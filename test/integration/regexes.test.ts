@@ -57,13 +57,12 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
 const SHORT = [
   { length: 24, maxMs: 50 },
   { length: 300, maxMs: 50 },
-  { length: 800, maxMs: 150 },
-  { length: 2000, maxMs: 500 },
+  { length: 1200, maxMs: 150 },
 ];
 /** Much longer than any bounded repetition, so that only unbounded ones still grow too fast. */
 const LONG = 8000;
-/** A run below this many milliseconds never counts as slow. */
-const FAST_MS = 2;
+/** A run below this many milliseconds never counts as slow: quadratic work on the long text takes several times as long. */
+const FAST_MS = 4;
 
 /** Whether it takes longer three times in a row: compilation and garbage collection cost time only once. */
 function takesLonger(go: () => void, ms: number): boolean {
