@@ -14,7 +14,7 @@ import {
   testInterruptions,
 } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
+import { type ScriptedMcpServer, startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import {
   chunk,
   frames,
@@ -99,12 +99,42 @@ const desk = ({ url }: { url: string }) => [
   { type: 'mcp', server_label: 'desk', server_url: url, require_approval: 'always' },
 ];
 
-/** Runs whose provider stalls where they are killed. */
+/** Runs whose provider, or MCP server, stalls where they are killed. */
 function waiting(): Readonly<Record<string, InterruptionTest>> {
   const reopened = Promise.withResolvers<void>();
   const compacting = Promise.withResolvers<void>();
   let summaries = 0;
+  const called = Promise.withResolvers<void>();
+  let calls = 0;
+  const echo = () => {
+    called.resolve();
+    // The first one hangs until its gateway is gone.
+    return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'again' }] };
+  };
+  let mcp: ScriptedMcpServer;
+  before(async () => {
+    mcp = await startScriptedMcpServer({ tools: { echo: { call: echo } } });
+  });
+  after(() => mcp?.[Symbol.asyncDispose]());
   return {
+    'repeats an approved call that kill -9 cut, and asks the model once': {
+      seen: 'response.mcp_call.in_progress',
+      reached: called.promise,
+      get body() {
+        const input = [
+          { role: 'user', content: 'Look.' },
+          { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'desk', name: 'echo', arguments: '{}' },
+          { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+        ];
+        return body({ tools: desk(mcp), input });
+      },
+      respond: ({ body }) => turn({ text: `Told: ${body.messages?.at(-1)?.content}` }),
+      check({ response, requests }) {
+        const [, call] = response.output;
+        assert.ok(call?.type === 'mcp_call' && call.status === 'completed' && call.approval_request_id === 'mcpr_1');
+        assert.deepEqual([calls, requests.length, response.output_text], [2, 1, 'Told: again']);
+      },
+    },
     'keeps an image that was made before kill -9, and one that was not is made once': {
       seen: (event) => event.type === 'response.output_text.delta' && event.output_index > 2,
       body: body(),
@@ -306,31 +336,6 @@ describe('a response of a plain model, killed at further points (SQLite)', funct
     });
     assert.deepEqual(typesOf(response), ['mcp_list_tools', 'mcp_approval_request']);
     assert.deepEqual([requests.length, mcp.methods.includes('tools/call')], [1, false]);
-  });
-
-  it('repeats an approved call that kill -9 cut, and asks the model once', async () => {
-    const { promise: called, resolve } = Promise.withResolvers<void>();
-    let calls = 0;
-    const echo = () => {
-      resolve();
-      // The first one hangs until its gateway is gone.
-      return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'again' }] };
-    };
-    await using mcp = await startScriptedMcpServer({ tools: { echo: { call: echo } } });
-    const input = [
-      { role: 'user', content: 'Look.' },
-      { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'desk', name: 'echo', arguments: '{}' },
-      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
-    ];
-    const { response, requests } = await cut({
-      seen: 'response.mcp_call.in_progress',
-      reached: called,
-      body: body({ tools: desk(mcp), input }),
-      respond: ({ body }) => turn({ text: `Told: ${body.messages?.at(-1)?.content}` }),
-    });
-    const [, call] = response.output;
-    assert.ok(call?.type === 'mcp_call' && call.status === 'completed' && call.approval_request_id === 'mcpr_1');
-    assert.deepEqual([calls, requests.length, response.output_text], [2, 1, 'Told: again']);
   });
 
   it('repeats neither search nor turn after kill -9 between a search and a function call of the turn', async () => {
