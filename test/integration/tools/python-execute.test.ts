@@ -30,10 +30,6 @@ describe('execute_python', function () {
     assert.deepEqual(output.result(noSource), { stdout: 'hello\n', stderr: '', result: '2432902008176640000' });
   });
 
-  it('returns null if the last statement is not an expression', async () => {
-    assert.deepEqual(await run('x = 1'), { stdout: '', stderr: '', result: null });
-  });
-
   it('shows an exception with the lines of the code, without those of the sandbox', async () => {
     const output = await call({ code: 'def f():\n    return 1 / 0\nprint("before")\nf()' });
     assert.equal(output.failed, true);
@@ -79,8 +75,9 @@ random.random()`;
     assert.match(JSON.stringify(await run('import sys; sys.exit("gone wrong")')), /SystemExit: gone wrong/);
   });
 
-  it('starts fresh with every call', async () => {
-    await run('import builtins; builtins.left = 1; open("/tmp/left", "w").write("x")');
+  it('starts fresh with every call, and returns null if the last statement is not an expression', async () => {
+    const leaves = 'import builtins; builtins.left = 1\nwith open("/tmp/left", "w") as file: file.write("x")';
+    assert.deepEqual(await run(leaves), { stdout: '', stderr: '', result: null });
     assert.deepEqual(await run('import builtins, os; hasattr(builtins, "left"), os.path.exists("/tmp/left")'), {
       stdout: '',
       stderr: '',
