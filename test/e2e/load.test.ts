@@ -11,9 +11,9 @@ import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-load-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
-const RUNS = 60;
-/** Well above what these runs take, about 400. */
-const MAX_PEAK_MB = 650;
+const RUNS = 40;
+/** Well above what these runs take, about 360. */
+const MAX_PEAK_MB = 600;
 
 const QUESTIONS = [
   'How does a client resume a dropped stream?',
@@ -74,7 +74,7 @@ async function peakMemory(pid: number | undefined): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-describe('sixty concurrent research runs on one instance', function () {
+describe('forty concurrent research runs on one instance', function () {
   // Each searches and reads.
   this.timeout(patience(60));
   let folder: Awaited<ReturnType<typeof gatewayFolder>>;
