@@ -13,7 +13,7 @@ import { patience } from '../support/time-limit.ts';
 const KEY = 'sk-files-instances';
 const LAKE = '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, says the canaryfish.\n';
 /** Takes a while to index; its last line can be searched for. */
-const LONG = `${Array.from({ length: 60_000 }, (_, n) => `Paragraph ${n} tells of quays, cranes and weather.`).join('\n\n')}\n\nThe deposit is 48 250 crowns.\n`;
+const LONG = `${Array.from({ length: 30_000 }, (_, n) => `Paragraph ${n} tells of quays, cranes and weather.`).join('\n\n')}\n\nThe deposit is 48 250 crowns.\n`;
 
 describe('files of two instances over Redis and S3', () => {
   let redis: RedisServer;
