@@ -138,8 +138,11 @@ export class SealedRunStore implements RunStore {
     return this.#store.findClaimable(...args);
   }
 
-  renew(...args: Parameters<RunStore['renew']>): ReturnType<RunStore['renew']> {
-    return this.#store.renew(...args);
+  async renew(...args: Parameters<RunStore['renew']>): ReturnType<RunStore['renew']> {
+    const [id, { token }] = args;
+    const renewed = await this.#store.renew(...args);
+    if (renewed.result === 'fenced') this.#leave(id, token);
+    return renewed;
   }
 
   requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
