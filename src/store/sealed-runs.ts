@@ -1,7 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { CredentialCipher } from '../base/secrets/encrypt.ts';
-import { offsetAfter } from './frames.ts';
 import type {
   AppendBatch,
   Claim,
@@ -191,17 +190,24 @@ export class SealedRunStore implements RunStore {
     if (this.#executed.get(id)?.token === token) this.#executed.delete(id);
   }
 
-  /** A record whose key is gone stays sealed: whoever reads its request fails the run. */
+  /** A record that cannot be opened stays sealed: whoever reads its request fails this run, and no other. */
   #openRecord(run: RunRecord): RunRecord;
   #openRecord(run: RunRecord | undefined): RunRecord | undefined;
   #openRecord(run: RunRecord | undefined): RunRecord | undefined {
-    const cipher = run && isSealedText(run.request) ? this.#cipherOf(run.keyId) : undefined;
-    return run && cipher ? { ...this.#openSummary(run), request: openText(run.request, cipher) } : run;
+    if (!run || !isSealedText(run.request)) return run;
+    return { ...this.#openSummary(run), request: this.#openIfPossible(run.request, run.keyId) };
   }
 
   #openSummary(run: RunSummary): RunSummary {
-    const cipher = isSealedText(run.metadata) ? this.#cipherOf(run.keyId) : undefined;
-    return cipher ? { ...run, metadata: openText(run.metadata, cipher) } : run;
+    return isSealedText(run.metadata) ? { ...run, metadata: this.#openIfPossible(run.metadata, run.keyId) } : run;
+  }
+
+  #openIfPossible(text: string, keyId: string): string {
+    try {
+      return openText(text, this.#cipher(keyId));
+    } catch {
+      return text;
+    }
   }
 
   #openClaim(claim: Claim | undefined): Claim | undefined {
@@ -258,7 +264,18 @@ function sealText(text: string, cipher: CredentialCipher): string {
 }
 
 function openText(text: string, cipher: CredentialCipher): string {
-  return isSealedText(text) ? cipher.decrypt(text.slice(TEXT_MARK.length, -1)) : text;
+  return isSealedText(text) ? decrypted(text.slice(TEXT_MARK.length, -1), cipher) : text;
+}
+
+/** @throws GatewayError `internal_error` if the API key has another secret now, or the text was changed. */
+function decrypted(sealed: string, cipher: CredentialCipher): string {
+  try {
+    return cipher.decrypt(sealed);
+  } catch (cause) {
+    const message =
+      'A response with `store: false` cannot be decrypted: its API key has another secret, or it was changed.';
+    throw new GatewayError('internal_error', message, { cause });
+  }
 }
 
 /**
@@ -274,16 +291,12 @@ function sealFrames(frames: Uint8Array, count: number, cipher: CredentialCipher)
 function openBatch(batch: LogBatch, cipher: CredentialCipher): LogBatch {
   const known = opened.get(batch.frames);
   if (known) return { ...batch, frames: known };
-  const sealed = textOf(batch.frames)
-    .split(FRAME_END)
-    .filter((line) => line.length > MARK.length);
-  const frames = Buffer.from(sealed.map((line) => cipher.decrypt(line.slice(MARK.length))).join(''));
-  const count = batch.last - batch.first + 1;
-  return { ...batch, frames: frames.subarray(offsetAfter(frames, countFrames(frames) - count)) };
-}
-
-function countFrames(frames: Uint8Array): number {
-  return textOf(frames).split(FRAME_END).length - 1;
+  const sealed = textOf(batch.frames).split(FRAME_END);
+  const lines = sealed.filter((line) => line.length > MARK.length);
+  const frames = lines.map((line) => decrypted(line.slice(MARK.length), cipher)).join('');
+  // Its last piece is empty: each frame ends with a blank line.
+  const kept = frames.split(FRAME_END).slice(-sealed.length);
+  return { ...batch, frames: Buffer.from(kept.join(FRAME_END)) };
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -85,4 +85,33 @@ describe('the store of responses with store: false', () => {
     await assert.rejects(store.create(newRun({ api: 'unstored' })), /is gone/);
     await store.close();
   });
+
+  for (const [what, spoil] of [
+    ['was encrypted with another secret of its key', undefined],
+    ['was changed', (text: string) => text.replace(/.{8}"$/, 'AAAAAAAA"')],
+  ] as const) {
+    it(`keeps a run that ${what} to itself: it is claimed, listed and found sealed, and its log is refused`, async () => {
+      const { raw } = openStore();
+      const writing = new SealedRunStore(raw, () => cipher);
+      const create = raw.create.bind(raw);
+      raw.create = (run) =>
+        create(spoil ? { ...run, request: spoil(run.request), metadata: spoil(run.metadata) } : run);
+      const keys = [{ kind: 'retry' as const, hash: 'h1', fingerprint: 'f', ttlMs: 1000 }];
+      const run = newRun({ api: 'unstored', keys });
+      await writing.create(run);
+      const other = new CredentialCipher(createHash('sha256').update('sk-another').digest('hex'), []);
+      const store = new SealedRunStore(raw, () => (spoil ? cipher : other));
+      const sealed = /^"sealed1:/;
+      assert.match((await store.get(run.id))?.request ?? '', sealed);
+      assert.match((await store.findKey(keys))?.run?.request ?? '', sealed);
+      assert.match((await store.list({ user: run.user, api: 'unstored', limit: 10 })).runs[0]?.metadata ?? '', sealed);
+      assert.match((await store.claimNext({ leaseMs: 10_000 }))?.run.request ?? '', sealed);
+      if (!spoil) {
+        const refused = { name: 'GatewayError', code: 'internal_error' };
+        await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1e6 }), refused);
+        await assert.rejects(store.readLast(run.id), refused);
+      }
+      await store.close();
+    });
+  }
 });
