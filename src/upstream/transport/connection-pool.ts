@@ -58,15 +58,25 @@ export class ConnectionPool implements AsyncDisposable {
     });
   }
 
+  /** Calls that wait for a place. */
+  get waiting(): number {
+    return this.#places.waiting;
+  }
+
   /**
    * Calls `begin` with a place for a call, to be disposed of at its end: at once, or when its turn comes. API keys take
-   * fair turns. A call whose signal aborts gets none.
+   * fair turns. Where it has to wait, returns what ends the wait.
    */
-  enter(signal: AbortSignal, begin: (place: Permit) => void): void {
+  enter(begin: (place: Permit) => void): AbortController | undefined {
     const owner = workOwner();
     const place = this.#places.tryAcquire(owner);
-    if (place) begin(place);
-    else this.#places.acquire(owner, signal).then(begin, () => {});
+    if (place) {
+      begin(place);
+      return undefined;
+    }
+    const wait = new AbortController();
+    this.#places.acquire(owner, wait.signal).then(begin, () => {});
+    return wait;
   }
 
   /** Sends a request that has a place. Redirects are not followed: they could carry credentials elsewhere. @throws for an invalid request. */

@@ -97,6 +97,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #sentAt = 0;
   /** What the call waits for from the provider until its first token. */
   #waitingFor: 'nothing' | 'answer' | 'token' = 'nothing';
+  #wait: AbortController | undefined;
   #place: Permit | undefined;
   #connection: Connection | undefined;
   #decoder: Duplex | undefined;
@@ -122,8 +123,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     const { signal } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener('abort', this.#onAbort);
-    pool.enter(signal, (place) => this.#begin(pool, request, place));
-    if (!this.#place && !this.#isOver) this.#deadline.enter('connection', this.#limitOfAnswer);
+    this.#wait = pool.enter((place) => this.#begin(pool, request, place));
+    if (this.#wait) this.#deadline.enter('connection', this.#limitOfAnswer);
     return this.#outcome.promise;
   }
 
@@ -131,7 +132,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     return Math.min(this.#limits.first_byte, this.#limits.patience ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The time of the call may have been over before it got a place. */
+  /** The call may be over by the time its turn comes. */
   #begin(pool: ConnectionPool, request: BufferedRequest, place: Permit): void {
     if (this.#isOver) return void place[Symbol.dispose]();
     this.#place = place;
@@ -322,6 +323,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #close(): void {
     this.#isOver = true;
     this.#deadline.stop();
+    this.#wait?.abort();
     this.#place?.[Symbol.dispose]();
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }

@@ -37,7 +37,7 @@ async function openNarrow() {
     await provider.waitForRequest(n + 1);
     answers[n]?.();
   };
-  return { provider, call, owners, answer, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { provider, pool, call, owners, answer, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 describe('the connections to a provider', () => {
@@ -58,6 +58,7 @@ describe('the connections to a provider', () => {
     leaving.abort(new Error('left'));
     await assert.rejects(left, /left/);
     assert.equal(await late, 'healthy timeout: no connection of `max_connections` was free within 50 ms');
+    assert.equal(narrow.pool.waiting, 0, 'nothing is kept of a call that is over');
     const last = narrow.call('dan');
     for (let n = 0; n < 3; n += 1) await narrow.answer(n);
     assert.deepEqual(await Promise.all([...running, last]), ['answered', 'answered', 'answered']);
