@@ -1,6 +1,8 @@
 import { GatewayError } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { CredentialCipher } from '../base/secrets/encrypt.ts';
+import { offsetAfter } from './frames.ts';
 import type {
   AppendBatch,
   Claim,
@@ -44,38 +46,38 @@ export class SealedRunStore implements RunStore {
     this.#store = store;
     this.#cipherOf = cipherOf;
     const { restore } = store;
-    if (restore) this.restore = async (run) => await restore.call(store, this.#sealLost(run));
+    if (restore) this.restore = async (run) => await restore.call(store, await this.#sealLost(run));
   }
 
   async create(run: NewRun): ReturnType<RunStore['create']> {
     const cipher = run.api === 'unstored' ? this.#cipher(run.keyId) : undefined;
-    const result = await this.#store.create(cipher ? sealedRun(run, cipher) : run);
+    const result = await this.#store.create(cipher ? await sealedRun(run, cipher) : run);
     if (typeof result === 'string') return result;
-    if ('taken' in result) return { taken: { ...result.taken, run: this.#openRecord(result.taken.run) } };
+    if ('taken' in result) return { taken: { ...result.taken, run: await this.#openRecord(result.taken.run) } };
     this.#executed.set(run.id, { token: result.token, cipher });
     return result;
   }
 
   async findKey(...args: Parameters<RunStore['findKey']>): ReturnType<RunStore['findKey']> {
     const holder = await this.#store.findKey(...args);
-    return holder && { ...holder, run: this.#openRecord(holder.run) };
+    return holder && { ...holder, run: await this.#openRecord(holder.run) };
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
-    return this.#openRecord(await this.#store.get(id));
+    return await this.#openRecord(await this.#store.get(id));
   }
 
   async list(query: ListQuery): ReturnType<RunStore['list']> {
     const { runs, hasMore } = await this.#store.list(query);
-    return { runs: runs.map((run) => this.#openSummary(run)), hasMore };
+    return { runs: await Promise.all(runs.map((run) => this.#openSummary(run))), hasMore };
   }
 
   async claimNext(options: Parameters<RunStore['claimNext']>[0]): Promise<Claim | undefined> {
-    return this.#openClaim(await this.#store.claimNext(options));
+    return await this.#openClaim(await this.#store.claimNext(options));
   }
 
   async claim(...args: Parameters<RunStore['claim']>): Promise<Claim | undefined> {
-    return this.#openClaim(await this.#store.claim(...args));
+    return await this.#openClaim(await this.#store.claim(...args));
   }
 
   async release(...args: Parameters<RunStore['release']>): Promise<void> {
@@ -87,7 +89,7 @@ export class SealedRunStore implements RunStore {
   async append(id: RunId, batch: AppendBatch): ReturnType<RunStore['append']> {
     const execution = this.#executed.get(id);
     const cipher = execution ? execution.cipher : await this.#cipherOfRun(id);
-    const result = await this.#store.append(id, cipher ? sealedBatch(batch, cipher) : batch);
+    const result = await this.#store.append(id, cipher ? await sealedBatch(batch, cipher) : batch);
     const isWritten = result.result === 'ok' || result.result === 'duplicate';
     if (isWritten ? batch.end : /^(?:fenced|closed|missing)$/.test(result.result)) this.#leave(id, batch.token);
     return result;
@@ -106,23 +108,32 @@ export class SealedRunStore implements RunStore {
   async readTranscript(id: RunId): Promise<string[]> {
     const entries = await this.#store.readTranscript(id);
     const cipher = entries.some(isSealedText) ? await this.#cipherOfRun(id) : undefined;
-    return cipher ? entries.map((entry) => openText(entry, cipher)) : entries;
+    return cipher ? await inOrder(entries, (entry) => openText(entry, cipher)) : entries;
   }
 
   async subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
-    let cipher = this.#executed.get(id)?.cipher;
+    let isOver = false;
+    let before = Promise.resolve();
+    let cipher: CredentialCipher | undefined;
+    const open = async (batch: LogBatch) => {
+      cipher ??= await this.#cipherOfRun(id);
+      const result = cipher && (await openBatch(batch, cipher));
+      if (result && !isOver) handlers.onBatch(result);
+    };
     const onBatch = (batch: LogBatch) => {
       if (!isSealed(batch)) return handlers.onBatch(batch);
-      if (cipher) return handlers.onBatch(openBatch(batch, cipher));
-      handlers.onGap();
-      this.#cipherOfRun(id).then(
-        (found) => {
-          cipher = found;
-        },
-        () => {},
-      );
+      const frames = opened.get(batch.frames);
+      if (frames) return handlers.onBatch({ ...batch, frames });
+      // Whoever reads the batch instead learns why it cannot be opened.
+      before = before.then(() => open(batch)).catch(() => handlers.onGap());
     };
-    return await this.#store.subscribe(id, { onBatch, onGap: () => handlers.onGap() });
+    const subscription = await this.#store.subscribe(id, { onBatch, onGap: () => handlers.onGap() });
+    return {
+      [Symbol.dispose]() {
+        isOver = true;
+        subscription[Symbol.dispose]();
+      },
+    };
   }
 
   countOpen(): ReturnType<RunStore['countOpen']> {
@@ -191,64 +202,63 @@ export class SealedRunStore implements RunStore {
   }
 
   /** A record that cannot be opened stays sealed: whoever reads its request fails this run, and no other. */
-  #openRecord(run: RunRecord): RunRecord;
-  #openRecord(run: RunRecord | undefined): RunRecord | undefined;
-  #openRecord(run: RunRecord | undefined): RunRecord | undefined {
+  async #openRecord<R extends RunRecord | undefined>(run: R): Promise<R> {
     if (!run || !isSealedText(run.request)) return run;
-    return { ...this.#openSummary(run), request: this.#openIfPossible(run.request, run.keyId) };
+    return { ...(await this.#openSummary(run)), request: await this.#openIfPossible(run.request, run.keyId) };
   }
 
-  #openSummary(run: RunSummary): RunSummary {
-    return isSealedText(run.metadata) ? { ...run, metadata: this.#openIfPossible(run.metadata, run.keyId) } : run;
+  async #openSummary<S extends RunSummary>(run: S): Promise<S> {
+    return isSealedText(run.metadata) ? { ...run, metadata: await this.#openIfPossible(run.metadata, run.keyId) } : run;
   }
 
-  #openIfPossible(text: string, keyId: string): string {
+  async #openIfPossible(text: string, keyId: string): Promise<string> {
     try {
-      return openText(text, this.#cipher(keyId));
+      return await openText(text, this.#cipher(keyId));
     } catch {
       return text;
     }
   }
 
-  #openClaim(claim: Claim | undefined): Claim | undefined {
+  async #openClaim(claim: Claim | undefined): Promise<Claim | undefined> {
     if (!claim) return undefined;
     const { run, token } = claim;
     const cipher = isSealedText(run.request) ? this.#cipherOf(run.keyId) : undefined;
     this.#executed.set(run.id, { token, cipher });
-    return { ...claim, run: this.#openRecord(run) };
+    return { ...claim, run: await this.#openRecord(run) };
   }
 
   async #openBatches(id: RunId, batches: readonly LogBatch[]): Promise<LogBatch[]> {
     const cipher = await this.#cipherOfRun(id);
     // The run was removed meanwhile.
-    return cipher ? batches.map((batch) => openBatch(batch, cipher)) : [];
+    return cipher ? await inOrder(batches, (batch) => openBatch(batch, cipher)) : [];
   }
 
-  #sealLost(run: LostRun): LostRun {
+  async #sealLost(run: LostRun): Promise<LostRun> {
     const cipher = this.#executed.get(run.id)?.cipher;
     if (!cipher) return run;
-    return { ...sealedRun(run, cipher), transcript: run.transcript.map((entry) => sealText(entry, cipher)) };
+    const transcript = await inOrder(run.transcript, (entry) => sealText(entry, cipher));
+    return { ...(await sealedRun(run, cipher)), transcript };
   }
 }
 
-function sealedRun<R extends NewRun>(run: R, cipher: CredentialCipher): R {
-  const { request, metadata, frames, frameCount } = run;
+async function sealedRun<R extends NewRun>(run: R, cipher: CredentialCipher): Promise<R> {
   return {
     ...run,
-    request: sealText(request, cipher),
-    metadata: sealText(metadata, cipher),
-    frames: sealFrames(frames, frameCount, cipher),
+    request: await sealText(run.request, cipher),
+    metadata: await sealText(run.metadata, cipher),
+    frames: await sealFrames(run.frames, run.frameCount, cipher),
   };
 }
 
 /** What was sealed, by the sealed bytes: a store in this process passes on to readers what it was given. */
 const opened = new WeakMap<Uint8Array, Uint8Array>();
 
-function sealedBatch(batch: AppendBatch, cipher: CredentialCipher): AppendBatch {
+async function sealedBatch(batch: AppendBatch, cipher: CredentialCipher): Promise<AppendBatch> {
   const { frames, count, transcript } = batch;
-  const sealed = { ...batch, frames: sealFrames(frames, count, cipher) };
+  const sealed = { ...batch, frames: await sealFrames(frames, count, cipher) };
   opened.set(sealed.frames, frames);
-  return transcript ? { ...sealed, transcript: transcript.map((entry) => sealText(entry, cipher)) } : sealed;
+  if (!transcript) return sealed;
+  return { ...sealed, transcript: await inOrder(transcript, (entry) => sealText(entry, cipher)) };
 }
 
 function isSealedText(text: string): boolean {
@@ -259,46 +269,72 @@ function isSealed({ frames }: LogBatch): boolean {
   return FRAME_MARK.equals(frames.subarray(0, FRAME_MARK.length));
 }
 
-function sealText(text: string, cipher: CredentialCipher): string {
-  return `${TEXT_MARK}${cipher.encrypt(text)}"`;
+async function sealText(text: string, cipher: CredentialCipher): Promise<string> {
+  return `${TEXT_MARK}${await seal(Buffer.from(text), cipher)}"`;
 }
 
-function openText(text: string, cipher: CredentialCipher): string {
-  return isSealedText(text) ? decrypted(text.slice(TEXT_MARK.length, -1), cipher) : text;
-}
-
-/** @throws GatewayError `internal_error` if the API key has another secret now, or the text was changed. */
-function decrypted(sealed: string, cipher: CredentialCipher): string {
-  try {
-    return cipher.decrypt(sealed);
-  } catch (cause) {
-    const message =
-      'A response with `store: false` cannot be decrypted: its API key has another secret, or it was changed.';
-    throw new GatewayError('internal_error', message, { cause });
-  }
+async function openText(text: string, cipher: CredentialCipher): Promise<string> {
+  return isSealedText(text) ? (await unseal(text.slice(TEXT_MARK.length, -1), cipher)).toString() : text;
 }
 
 /**
  * One text for all frames of a batch, in the line of the last one: stores cut a batch between frames, which end with a
  * blank line, and only at its beginning.
  */
-function sealFrames(frames: Uint8Array, count: number, cipher: CredentialCipher): Uint8Array {
+async function sealFrames(frames: Uint8Array, count: number, cipher: CredentialCipher): Promise<Uint8Array> {
   if (count === 0) return frames;
-  return Buffer.from(`${MARK}${FRAME_END}`.repeat(count - 1) + MARK + cipher.encrypt(textOf(frames)) + FRAME_END);
+  const sealed = await seal(frames, cipher);
+  return Buffer.from(`${MARK}${FRAME_END}`.repeat(count - 1) + MARK + sealed + FRAME_END, 'latin1');
 }
 
 /** Batches may have been joined, and the first one cut. */
-function openBatch(batch: LogBatch, cipher: CredentialCipher): LogBatch {
-  const known = opened.get(batch.frames);
-  if (known) return { ...batch, frames: known };
-  const sealed = textOf(batch.frames).split(FRAME_END);
-  const lines = sealed.filter((line) => line.length > MARK.length);
-  const frames = lines.map((line) => decrypted(line.slice(MARK.length), cipher)).join('');
-  // Its last piece is empty: each frame ends with a blank line.
-  const kept = frames.split(FRAME_END).slice(-sealed.length);
-  return { ...batch, frames: Buffer.from(kept.join(FRAME_END)) };
+async function openBatch(batch: LogBatch, cipher: CredentialCipher): Promise<LogBatch> {
+  const { first, last, frames: sealed } = batch;
+  const lines = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString('latin1').split(FRAME_END);
+  const texts = lines.filter((line) => line.length > MARK.length).map((line) => line.slice(MARK.length));
+  const frames = Buffer.concat(await inOrder(texts, (text) => unseal(text, cipher)));
+  return { ...batch, frames: frames.subarray(offsetAfter(frames, countFrames(frames) - (last - first + 1))) };
 }
 
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+function countFrames(frames: Buffer): number {
+  let count = 0;
+  for (let end = frames.indexOf(FRAME_END); end !== -1; end = frames.indexOf(FRAME_END, end + FRAME_END.length))
+    count++;
+  return count;
+}
+
+/** How many bytes are encrypted at once: a response may have tens of megabytes, and others wait meanwhile. */
+const PIECE_BYTES = 256 * 1024;
+const PIECE_END = '.';
+
+async function seal(bytes: Uint8Array, cipher: CredentialCipher): Promise<string> {
+  const pieces: string[] = [];
+  for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
+    if (at > 0) await yieldToEventLoop();
+    pieces.push(cipher.encrypt(bytes.subarray(at, at + PIECE_BYTES)));
+  }
+  return pieces.join(PIECE_END);
+}
+
+/** @throws GatewayError `internal_error` if the API key has another secret now, or what is sealed was changed. */
+async function unseal(sealed: string, cipher: CredentialCipher): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (const piece of sealed.split(PIECE_END)) {
+    if (pieces.length > 0) await yieldToEventLoop();
+    try {
+      pieces.push(cipher.decryptToBytes(piece));
+    } catch (cause) {
+      const why = 'its API key has another secret now, or it was changed.';
+      throw new GatewayError('internal_error', `A response with \`store: false\` cannot be decrypted: ${why}`, {
+        cause,
+      });
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+async function inOrder<T, R>(values: readonly T[], map: (value: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const value of values) results.push(await map(value));
+  return results;
 }

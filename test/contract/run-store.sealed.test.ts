@@ -6,18 +6,26 @@ import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import type { RunApi, RunStore } from '../../src/store/run-store.ts';
 import { SealedRunStore } from '../../src/store/sealed-runs.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { eventually } from '../support/eventually.ts';
 import { runStoreContract } from './run-store.ts';
 import { claimedRun, events, frames, newRun, testClock } from './run-store-fixture.ts';
 
 const cipher = new CredentialCipher(createHash('sha256').update('sk-of-the-test').digest('hex'), []);
 
-function openStore() {
+/** `remote`: readers get copies of the bytes, as from a store elsewhere. */
+function openStore({ remote = false } = {}) {
   const clock = testClock();
-  return { clock, raw: openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock }) };
+  const raw = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
+  const subscribe = raw.subscribe.bind(raw);
+  if (remote) {
+    raw.subscribe = (id, { onBatch, onGap }) =>
+      subscribe(id, { onBatch: (batch) => onBatch({ ...batch, frames: Buffer.from(batch.frames) }), onGap });
+  }
+  return { clock, raw };
 }
 
 runStoreContract('SQLite, each run sealed', async () => {
-  const { clock, raw } = openStore();
+  const { clock, raw } = openStore({ remote: true });
   const apis = new Map<RunId, RunApi>();
   const create = raw.create.bind(raw);
   raw.create = (run) => create({ ...run, api: apis.get(run.id) ?? run.api });
@@ -69,6 +77,31 @@ describe('the store of responses with store: false', () => {
       await store.read(run.id, { after: 0, maxBytes: 1e6 }),
       await raw.read(run.id, { after: 0, maxBytes: 1e6 }),
     );
+    await store.close();
+  });
+
+  it('gives a batch of a megabyte back as it was, whole, cut and live, in pieces between which others run', async () => {
+    const { raw } = openStore({ remote: true });
+    const [store, other] = [new SealedRunStore(raw, () => cipher), new SealedRunStore(raw, () => cipher)];
+    const { run, token } = await claimedRun(store, { api: 'unstored' });
+    const live: Buffer[] = [];
+    using _ = await other.subscribe(run.id, {
+      onBatch: ({ frames: seen }) => live.push(Buffer.from(seen)),
+      onGap() {},
+    });
+    const text = 'ß🌊'.repeat(60_000);
+    const bytes = frames(3, 6, text);
+    let turns = 0;
+    const counting = setInterval(() => turns++);
+    await store.append(run.id, { ...events(token, 3, 6), frames: bytes });
+    clearInterval(counting);
+    assert.ok(turns > 1, `${turns} turns of the event loop`);
+    for (const after of [2, 3, 5]) {
+      const read = await other.read(run.id, { after, maxBytes: 1e7 });
+      assert.ok(Buffer.concat(read.map((batch) => batch.frames)).equals(frames(after + 1, 6, text)), `after ${after}`);
+    }
+    await eventually('it came live', () => live.length > 0 || undefined);
+    assert.ok(Buffer.concat(live).equals(bytes), 'live');
     await store.close();
   });
 

@@ -23,15 +23,20 @@ export class CredentialCipher {
     return this.#keys.length > 1;
   }
 
-  /** Encrypts `text` to base64. */
-  encrypt(text: string): string {
+  /** Encrypts a text, or bytes, to base64. */
+  encrypt(content: string | Uint8Array): string {
     const [key] = this.#keys;
     if (!key) throw new Error('there is no key');
-    return encryptBytes(text, key).toString('base64');
+    return encryptBytes(content, key).toString('base64');
   }
 
-  /** Decrypts base64 of `encrypt`. @throws Error if no key fits or the text was changed. */
+  /** Decrypts base64 of `encrypt` to a text. @throws Error if no key fits or the text was changed. */
   decrypt(encrypted: string): string {
+    return this.decryptToBytes(encrypted).toString();
+  }
+
+  /** As `decrypt`, to bytes. */
+  decryptToBytes(encrypted: string): Buffer {
     const bytes = Buffer.from(encrypted, 'base64');
     for (const key of this.#keys) {
       try {
@@ -52,19 +57,22 @@ export function deriveKey(secret: Buffer, purpose: string): Buffer {
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts `text` to nonce, tag and cipher text. `boundTo` is authenticated but not included: decrypting needs the same. */
-export function encryptBytes(text: string, key: Buffer, boundTo = ''): Buffer {
+/** Encrypts to nonce, tag and cipher text. `boundTo` is authenticated but not included: decrypting needs the same. */
+export function encryptBytes(content: string | Uint8Array, key: Buffer, boundTo = ''): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   if (boundTo !== '') cipher.setAAD(Buffer.from(boundTo));
-  const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  const encrypted = Buffer.concat([
+    typeof content === 'string' ? cipher.update(content, 'utf8') : cipher.update(content),
+    cipher.final(),
+  ]);
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
 }
 
 /** Decrypts the bytes of `encryptBytes`. @throws Error if `key` or `boundTo` differ, or the bytes were changed. */
-export function decryptBytes(bytes: Buffer, key: Buffer, boundTo = ''): string {
+export function decryptBytes(bytes: Buffer, key: Buffer, boundTo = ''): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   if (boundTo !== '') decipher.setAAD(Buffer.from(boundTo));
   decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }

@@ -60,7 +60,7 @@ export class Sealer {
     const secret = isWellFormed && keyName !== undefined ? await this.#secretNamed(keyName) : undefined;
     try {
       if (secret && keyName !== undefined) {
-        return decryptBytes(bytes, userKey(secret, context), associatedData(keyName, context));
+        return decryptBytes(bytes, userKey(secret, context), associatedData(keyName, context)).toString();
       }
     } catch {
       // Reported below, like every other reason.
