@@ -240,14 +240,18 @@ describe('the console', function () {
     }
     await using console = await open();
     const { page } = console;
+    // A busy gateway puts one question off, which is asked for again.
+    await page.route('**/input_items?*', (route) => route.fulfill({ status: 429, json: {} }), { times: 1 });
     await page.getByRole('link', { name: 'Runs' }).click();
     // These runs have no title: the question is read from their input.
     await page.getByText('Question number 23 of many').waitFor();
     assert.equal(await page.locator('.entry-line').count(), 20);
     await page.getByRole('button', { name: 'Load older' }).click();
     await page.getByText('Question number 1 of many').waitFor();
-    const titles = await page.locator('.entry-question').allInnerTexts();
-    const many = titles.filter((title) => title.startsWith('Question number'));
+    // Each line asks for its own question, and shows … until it has it.
+    const questions = page.locator('.entry-question');
+    await until(async () => (await questions.allInnerTexts()).every((text) => text !== '…'));
+    const many = (await questions.allInnerTexts()).filter((title) => title.startsWith('Question number'));
     assert.deepEqual(
       many,
       Array.from({ length: 23 }, (_, n) => `Question number ${23 - n} of many`),

@@ -51,8 +51,8 @@ async function read(client, id) {
     if (questions.size > MAX_CACHED) questions.delete(questions.keys().next().value);
     return questions.get(id);
   } catch ({ status }) {
-    // A refusal is final; an unreachable gateway comes back.
-    return status >= 400 && status < 500 ? { text: '', files: 0 } : undefined;
+    // A refusal is final; an unreachable or busy gateway comes back.
+    return status >= 400 && status < 500 && status !== 429 ? { text: '', files: 0 } : undefined;
   }
 }
 
