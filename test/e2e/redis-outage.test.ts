@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
@@ -218,6 +220,50 @@ describe('gateways while Redis is unavailable', function () {
     } finally {
       await admin.sendCommand(['REPLICAOF', 'NO', 'ONE']);
       admin.destroy();
+    }
+    await assertGoesOn(opened);
+  });
+
+  it('because it cannot write to its disk: runs continue when it can', async () => {
+    const opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    const { dir = '', dbfilename = '' } = await admin.configGet(['dir', 'dbfilename']);
+    const snapshot = join(dir, dbfilename);
+    await mkdir(snapshot);
+    try {
+      await admin.configSet({ 'stop-writes-on-bgsave-error': 'yes', save: '3600 1000000' });
+      await admin.sendCommand(['BGSAVE']);
+      await eventually('a snapshot failed, because it cannot replace a folder', async () =>
+        (await admin.info('persistence')).includes('rdb_last_bgsave_status:err') ? true : undefined,
+      );
+      opened.goOn();
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+      await beats(opened);
+    } finally {
+      await admin.configSet({ 'stop-writes-on-bgsave-error': 'no', save: '' });
+      await rmdir(snapshot);
+      admin.destroy();
+    }
+    await assertGoesOn(opened);
+  });
+
+  it('because a script keeps it busy: runs continue when it is killed', async () => {
+    const opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    const script = await createClient({ url: redis.url }).connect();
+    await admin.configSet('busy-reply-threshold', '50');
+    const busy = script.eval('while true do end').catch(() => {});
+    opened.goOn();
+    try {
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+      await beats(opened);
+    } finally {
+      await admin.sendCommand(['SCRIPT', 'KILL']);
+      await busy;
+      admin.destroy();
+      script.destroy();
     }
     await assertGoesOn(opened);
   });
