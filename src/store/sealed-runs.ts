@@ -45,8 +45,7 @@ export class SealedRunStore implements RunStore {
   constructor(store: RunStore, cipherOf: CipherOf) {
     this.#store = store;
     this.#cipherOf = cipherOf;
-    const { restore } = store;
-    if (restore) this.restore = async (run) => await restore.call(store, await this.#sealLost(run));
+    if (store.restore) this.restore = (run) => this.#restoreLost(run);
   }
 
   async create(run: NewRun): ReturnType<RunStore['create']> {
@@ -233,11 +232,11 @@ export class SealedRunStore implements RunStore {
     return cipher ? await inOrder(batches, (batch) => openBatch(batch, cipher)) : [];
   }
 
-  async #sealLost(run: LostRun): Promise<LostRun> {
-    const cipher = this.#executed.get(run.id)?.cipher;
-    if (!cipher) return run;
-    const transcript = await inOrder(run.transcript, (entry) => sealText(entry, cipher));
-    return { ...(await sealedRun(run, cipher)), transcript };
+  async #restoreLost(run: LostRun): Promise<'restored' | 'exists'> {
+    const cipher = run.api === 'unstored' ? this.#cipher(run.keyId) : undefined;
+    const result = await this.#store.restore?.(cipher ? await sealedLostRun(run, cipher) : run);
+    if (result === 'restored') this.#executed.set(run.id, { token: run.token, cipher });
+    return result ?? 'exists';
   }
 }
 
@@ -248,6 +247,11 @@ async function sealedRun<R extends NewRun>(run: R, cipher: CredentialCipher): Pr
     metadata: await sealText(run.metadata, cipher),
     frames: await sealFrames(run.frames, run.frameCount, cipher),
   };
+}
+
+async function sealedLostRun(run: LostRun, cipher: CredentialCipher): Promise<LostRun> {
+  const transcript = await inOrder(run.transcript, (entry) => sealText(entry, cipher));
+  return { ...(await sealedRun(run, cipher)), transcript };
 }
 
 /** What was sealed, by the sealed bytes: a store in this process passes on to readers what it was given. */

@@ -3,12 +3,15 @@ import { createHash } from 'node:crypto';
 import type { RunId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunApi, RunStore } from '../../src/store/run-store.ts';
 import { SealedRunStore } from '../../src/store/sealed-runs.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { eventually } from '../support/eventually.ts';
+import { redisOrSkip } from '../support/redis.ts';
+import { ask } from '../support/redis-groups.ts';
 import { runStoreContract } from './run-store.ts';
-import { claimedRun, events, frames, newRun, testClock } from './run-store-fixture.ts';
+import { claimedRun, ending, events, frames, newRun, readAll, testClock } from './run-store-fixture.ts';
 
 const cipher = new CredentialCipher(createHash('sha256').update('sk-of-the-test').digest('hex'), []);
 
@@ -116,6 +119,62 @@ describe('the store of responses with store: false', () => {
     assert.match(claim?.run.request ?? '', /^"sealed1:/);
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1e6 }), /key-a, which encrypted the run, is gone/);
     await assert.rejects(store.create(newRun({ api: 'unstored' })), /is gone/);
+    await store.close();
+  });
+
+  it('remembers the key of a run until its end, its release or its loss, and no longer', async () => {
+    const keys = new Map<string, CredentialCipher>();
+    const { raw } = openStore();
+    const store = new SealedRunStore(raw, (keyId) => keys.get(keyId));
+    const lease = { leaseMs: 10_000, force: true };
+    const readable = (id: RunId) => store.read(id, { after: 0, maxBytes: 1e6 }).then(Boolean, () => false);
+    const other = new SealedRunStore(raw, () => cipher);
+    const losses: Record<string, (id: RunId, token: string) => Promise<unknown>> = {
+      'it ends': (id, token) => store.append(id, ending(token, 4, 'completed')),
+      'it is released': (id, token) => store.release(id, { token }),
+      'another has claimed it, as an append learns': async (id, token) => {
+        await other.claim(id, lease);
+        return await store.append(id, events(token, 4, 4));
+      },
+      'another has claimed it, as a renewal learns': async (id, token) => {
+        await other.claim(id, lease);
+        return await store.renew(id, { token, leaseMs: 10_000 });
+      },
+    };
+    for (const [what, lose] of Object.entries(losses)) {
+      keys.set('key-a', cipher);
+      const { run, token } = await claimedRun(store, { api: 'unstored' });
+      keys.clear();
+      assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok', 'the key is removed, it goes on');
+      await store.renew(run.id, { token, leaseMs: 10_000 });
+      await store.append(run.id, events('another token', 4, 4));
+      await store.release(run.id, { token: 'another token' });
+      assert.equal(await readable(run.id), true, 'before');
+      await lose(run.id, token);
+      assert.equal(await readable(run.id), false, what);
+    }
+    await store.close();
+  });
+
+  it('seals a run that is created again after a failover lost it, and all that follows', async function () {
+    await using redis = await redisOrSkip(this);
+    const { runs: raw } = await openRedisStore({ url: redis.url, log: silentLogger, prefix: 'sealed' });
+    const store = new SealedRunStore(raw, () => cipher);
+    const { run, token } = await claimedRun(store, { api: 'unstored' });
+    await ask(redis.port, 'FLUSHALL');
+    assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'missing');
+    assert.ok(store.restore);
+    const lost = { ...run, frames: frames(1, 2), frameCount: 2, token, leaseMs: 10_000, cancelRequested: false };
+    assert.equal(await store.restore({ ...lost, transcript: ['{"t":1}'] }), 'restored');
+    assert.equal((await store.append(run.id, events(token, 3, 3, { transcript: ['{"t":2}'] }))).result, 'ok');
+    const held = await raw.get(run.id);
+    const transcript = await raw.readTranscript(run.id);
+    for (const text of [held?.request, held?.metadata, ...transcript]) assert.match(text ?? '', /^"sealed1:/);
+    const log = await raw.read(run.id, { after: 0, maxBytes: 1e6 });
+    assert.doesNotMatch(log.map((batch) => Buffer.from(batch.frames).toString()).join(''), /test\.delta/);
+    assert.deepEqual(await store.readTranscript(run.id), ['{"t":1}', '{"t":2}']);
+    const { bytes } = await readAll(new SealedRunStore(raw, () => cipher), run.id);
+    assert.ok(bytes.equals(frames(1, 3)));
     await store.close();
   });
 
