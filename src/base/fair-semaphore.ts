@@ -107,7 +107,6 @@ export class FairSemaphore {
     return permit;
   }
 
-  /** Acquires one permit if one is free. */
   tryAcquire(owner: string): Permit | undefined {
     if (!this.#isFree(owner, 1)) return undefined;
     this.#admit(owner);

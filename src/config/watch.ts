@@ -23,7 +23,6 @@ const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks'
 /** How many changed keys are listed one by one. */
 const MAX_LISTED_KEYS = 100;
 
-/** The outcome of a reload. */
 export type ReloadOutcome =
   /** `changed` lists paths whose new values are in force; `needsRestart` those that changed but keep their old values. */
   | { result: 'reloaded'; config: GatewayConfig; changed: string[]; needsRestart: string[] }

@@ -94,7 +94,6 @@ export class AnswerCache {
   }
 }
 
-/** Writes a cached answer to a client. */
 export function sendCachedAnswer(res: ServerResponse, { status, headers, body }: CachedAnswer): void {
   res.writeHead(status, headers);
   endAnswer(res, Buffer.from(body, 'base64'));

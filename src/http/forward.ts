@@ -14,7 +14,6 @@ import { worstCase } from './limits/worst-case.ts';
 import type { JsonBody } from './middleware/body.ts';
 import { providerPath } from './provider-path.ts';
 
-/** A request to proxy. */
 export interface ForwardRequest {
   modelName: string;
   model: ProxyModelConfig;

@@ -190,7 +190,6 @@ export const execAction = z.object({
   working_directory: z.string().optional(),
 });
 
-/** Commands for a shell. */
 export const shellAction = z.object({
   commands: z.array(z.string()),
   timeout_ms: positive.nullable().default(null),

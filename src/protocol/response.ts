@@ -227,7 +227,6 @@ export function newResponse({
   };
 }
 
-/** The error object of a cancelled run. */
 export function cancelledError(): ErrorObject {
   return new GatewayError('cancelled', 'The run was cancelled.').toObject();
 }

@@ -47,7 +47,6 @@ export interface Submission {
   generate?: false | undefined;
   /** How long it is retained after its end, in milliseconds; the configured time if absent. */
   keepMs?: number | undefined;
-  /** The conversation that it joins. */
   conversation?: JoinedConversation | undefined;
   /** Who is notified when it ends. Only for background work. */
   webhook?: RequestedWebhook | undefined;

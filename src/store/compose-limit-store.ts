@@ -69,7 +69,6 @@ function memoizeByName<Options extends { name: string }, T>(make: (options: Opti
   return (options) => known.getOrInsertComputed(options.name, () => make(options));
 }
 
-/** Takes one limit for a holder. */
 export function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Awaitable<LimitResult> {
   const { id, lasting } = holder;
   const { limit, owner: key = holder.key } = request;

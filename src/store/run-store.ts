@@ -145,7 +145,6 @@ export interface LostRun extends NewRun {
   transcript: readonly string[];
 }
 
-/** One batch to append. */
 export interface AppendBatch {
   token: FencingToken;
   /** Sequence number of the first frame. */

@@ -125,7 +125,6 @@ export interface TurnRequest {
 }
 
 const count = z.int().nonnegative();
-/** Token counts of one turn. */
 export const turnUsage = storedObject({
   inputTokens: count,
   cachedTokens: count,

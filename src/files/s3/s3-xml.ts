@@ -20,7 +20,6 @@ export function elementText(xml: string, name: string): string | undefined {
   return undefined;
 }
 
-/** An element with a text. */
 export function element(name: string, text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return `<${name}>${escaped}</${name}>`;

@@ -12,7 +12,6 @@ export function isJson(mediaType: string): boolean {
   return mediaType === 'application/json' || mediaType.endsWith('+json');
 }
 
-/** The headers of a stream. */
 export function streamHeaders(upstreamRequestId: string | undefined): Readonly<Record<string, string>> {
   if (upstreamRequestId === undefined) return STREAM_HEADERS;
   return { ...STREAM_HEADERS, 'x-upstream-request-id': upstreamRequestId };

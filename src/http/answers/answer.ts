@@ -12,12 +12,10 @@ interface JsonOptions {
   headers?: Record<string, string>;
 }
 
-/** A JSON answer from a value. */
 export function json(value: unknown, options: JsonOptions = {}): Answer {
   return jsonText(JSON.stringify(value), options);
 }
 
-/** A JSON answer from JSON text. */
 export function jsonText(body: string | Buffer, { status = 200, headers = {} }: JsonOptions = {}): Answer {
   return { kind: 'json', status, headers, body };
 }

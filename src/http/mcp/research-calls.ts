@@ -13,7 +13,6 @@ import { readResponse, submitResponse } from '../submission/response-request.ts'
 /** How many of a user's responses are searched for the newest research. */
 const MAX_SEARCHED = 100;
 
-/** A question for research. */
 export interface ResearchQuestion {
   question: string;
   effort?: string | undefined;

@@ -73,7 +73,6 @@ export function* socketFrames(
   }
 }
 
-/** An error as a frame, with its status and headers. */
 export function errorFrame(
   answer: { status: number; headers: Record<string, string>; body: string },
   stream: string | undefined,

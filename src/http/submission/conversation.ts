@@ -25,7 +25,6 @@ interface Modalities {
   audio?: boolean;
 }
 
-/** Options for turning input into a conversation. */
 export interface ConversationOptions {
   model: Modalities;
   /** `input`, `messages` or `conversation`, for errors. */

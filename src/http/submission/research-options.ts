@@ -40,7 +40,6 @@ function defaultPlan(body: OptionsBody, context: OptionsContext) {
   return plan === 'propose' && follows ? undefined : plan;
 }
 
-/** The options of a run. */
 export function runOptions(body: OptionsBody, context: OptionsContext) {
   const { model } = context;
   const plan = body.research?.plan ?? defaultPlan(body, context);

@@ -8,7 +8,6 @@ import { parseChart } from './chart-spec.ts';
 export const CHART_OPENING = '```vega-lite';
 const CLOSING = '```';
 
-/** Replaces each chart in a text. */
 export function replaceCharts(text: string, replacement: (chart: ChartSpec, block: string) => string): string {
   let result = '';
   let copied = 0;

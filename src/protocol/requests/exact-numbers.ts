@@ -29,7 +29,6 @@ export function requireExactNumbers(body: Buffer, fields: readonly string[]): vo
   }
 }
 
-/** Requires exact numbers in `metadata`. */
 export function requireExactMetadata(body: Buffer): void {
   requireExactNumbers(body, ['metadata']);
 }

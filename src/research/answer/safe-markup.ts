@@ -30,7 +30,6 @@ export function mayShowFor(sources: SourceRegistry, named: Pick<ReadonlySet<stri
   };
 }
 
-/** The hosts of the URLs in a text. */
 export function hostsIn(text: string): string[] {
   return [...text.matchAll(/https?:\/\/[^\s<>"'`)\]]{1,300}/gi)].flatMap(([url]) => hostOf(url) ?? []);
 }

@@ -23,7 +23,6 @@ export function writeChart(block: string, { evidence, before }: { evidence: Char
   return table === undefined ? gap + asCode(block) : `${gap}${table}\n\n`;
 }
 
-/** The text after the last chart. */
 export function behindCharts(text: string): string {
   const at = text.lastIndexOf(`${CHART_OPENING}\n`);
   const end = at === -1 ? -1 : text.indexOf(CLOSED, at);

@@ -68,7 +68,6 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   return 'joined';
 }
 
-/** The task of the lane with this index in `lanes`. */
 export function taskOf(
   { request, prompts, fence }: ContextRun,
   { lanes, index }: { lanes: LanesEntry; index: number },

@@ -17,9 +17,9 @@ export type EmitStep = (step: Step) => void;
 export const MAX_PIECE_LENGTH = 4096;
 
 /** Splits a delta into pieces that are each read without a pause; an empty delta is one piece. */
-export function* splitDelta(delta: string, maxLength = MAX_PIECE_LENGTH): Generator<string> {
+export function* splitDelta(delta: string): Generator<string> {
   for (let at = 0; at < delta.length || at === 0; ) {
-    const end = pieceEnd(delta, at + maxLength);
+    const end = pieceEnd(delta, at + MAX_PIECE_LENGTH);
     yield delta.slice(at, end);
     at = Math.max(end, at + 1);
   }

@@ -82,7 +82,6 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
   };
 }
 
-/** The answer of a response, with its citations. */
 export function answerOf(response: Pick<ResponseObject, 'output' | 'output_text'>): {
   text: string;
   annotations: readonly UrlCitation[];

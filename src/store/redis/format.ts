@@ -23,12 +23,12 @@ if version < mine or not r[1] then redis.call('HSET', KEYS[1], 'version', ARGV[1
 return {'shared', version}`);
 
 /** Marks the data with the version of this gateway. @throws Error with the fix if an incompatible gateway wrote it. */
-export async function enterFormat(redis: RedisConnection, keys: RedisKeys, version: number = FORMAT): Promise<void> {
-  const reply = await redis.script(ENTER, [keys.format], [`${version}`, `${Math.min(SHARES_WITH, version)}`]);
+export async function enterFormat(redis: RedisConnection, keys: RedisKeys): Promise<void> {
+  const reply = await redis.script(ENTER, [keys.format], [`${FORMAT}`, `${SHARES_WITH}`]);
   const [outcome, found] = formatReply.parse(reply);
   if (outcome === 'shared') return;
   throw new Error(
-    `store.url: the data in Redis has format ${found}; this gateway knows ${version} and cannot share it. ` +
+    `store.url: the data in Redis has format ${found}; this gateway knows ${FORMAT} and cannot share it. ` +
       'Start the gateway that wrote it or a newer one, or use another database.',
   );
 }

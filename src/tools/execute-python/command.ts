@@ -18,7 +18,6 @@ export const PROGRAMS = {
 };
 export type SandboxProgram = keyof typeof PROGRAMS;
 
-/** The folder of Pyodide. */
 export function pyodideFolder(): string {
   return dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
 }

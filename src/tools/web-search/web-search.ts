@@ -21,7 +21,6 @@ export interface WebSearchOptions extends SearchChainOptions {
   now?: () => number;
 }
 
-/** The search options of one request. */
 export interface SearchRequestOptions extends SourceLimits {
   /** The user's country as an ISO 3166 code. */
   country?: string | undefined;

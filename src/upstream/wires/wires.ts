@@ -4,7 +4,6 @@ import { messagesWire } from './messages/messages-wire.ts';
 import { responsesWire } from './responses/responses-wire.ts';
 import type { Wire } from './wire.ts';
 
-/** The wires by `providers.<name>.wire`. */
 export const WIRES: Readonly<Record<RemoteProviderConfig['wire'], Wire>> = {
   chat: chatWire,
   responses: responsesWire,

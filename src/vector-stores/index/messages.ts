@@ -38,7 +38,6 @@ export type IndexRequest =
       | { ask: 'drop' }
     ));
 
-/** A change of an index. */
 export type IndexChange = { store: string } & (
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }

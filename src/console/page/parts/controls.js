@@ -51,7 +51,6 @@ export function Choice({ label, value, options, onChoose, kind = 'inline' }) {
   </select></label>`;
 }
 
-/** A range of days. */
 export function DateRange({ from, to, onMove }) {
   const day = (name) => (event) => onMove({ [name]: event.currentTarget.value });
   return html`<label class="inline">From <input type="date" value=${from} max=${to} onChange=${day('from')} /></label>

@@ -7,7 +7,6 @@ import type { ReceivedBlob } from '../../../files/blob-store.ts';
 import type { Call } from '../../endpoint.ts';
 import { mediaType, requireIdentity } from '../../middleware/body.ts';
 
-/** A form with one file. */
 export interface Upload {
   /** Undefined if the form has none. */
   file: { name: string; type: string; taken: ReceivedBlob } | undefined;

@@ -337,7 +337,6 @@ export function textStart(node: HtmlNode, length: number): string {
   return text;
 }
 
-/** The text of a node on one line. */
 export function lineOf(node: HtmlNode | undefined): string {
   return node === undefined ? '' : toSingleLine(textOf(node));
 }

@@ -86,7 +86,6 @@ function followsNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
   return /^[“"\p{L}]..../u.test(textStart(node, 6));
 }
 
-/** Writes an element as one line of Markdown. */
 export function lineMarkdown(element: HtmlElement, context: InlineContext): string {
   return toSingleLine(inlineChildren(element, context));
 }
