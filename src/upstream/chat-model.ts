@@ -1,4 +1,3 @@
-import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
@@ -61,15 +60,9 @@ async function* runTurn(
 ): AsyncGenerator<TurnPart, void, undefined> {
   const attempts = new Attempts({ ...context, warmRoute: request.warmRoute });
   const turn: Turn = { request, context, attempts, meters: [], span: new TurnSpan(context.modelName, request) };
-  const { hedgeMs = MAX_TIMER_MS } = context;
-  using hedge = new Hedge(({ signal: racer }) => open(turn, racer), {
-    afterMs: hedgeMs,
-    hasAnother: () => context.hedgeMs !== undefined && attempts.hasAnother,
-    discard: (late) => void close(late),
-    signal,
-  });
+  using hedge = hedgeOf(turn, signal);
   try {
-    const opened = await turn.span.in(() => (context.hedgeMs === undefined ? open(turn, signal) : hedge.run()));
+    const opened = await turn.span.in(() => hedge?.run() ?? open(turn, signal));
     if (!opened) throw unansweredTurnError(context.modelName, attempts.failures, usageOf(turn.meters));
     opened.output.sink = sink;
     try {
@@ -85,6 +78,18 @@ async function* runTurn(
     turn.span.end({ usage, lastFailed: attempts.failures.at(-1)?.route.provider.name });
     context.onUsage?.(usage);
   }
+}
+
+/** Opens the turn on a second route if the first one stays silent; undefined if the model asks for no such thing. */
+function hedgeOf(turn: Turn, signal: AbortSignal): Hedge<OpenedTurn> | undefined {
+  const { attempts, context } = turn;
+  if (context.hedgeMs === undefined) return undefined;
+  return new Hedge(({ signal: racer }) => open(turn, racer), {
+    afterMs: context.hedgeMs,
+    hasAnother: () => attempts.hasAnother,
+    discard: (late) => void close(late),
+    signal,
+  });
 }
 
 async function close({ parts, walk }: OpenedTurn): Promise<void> {
