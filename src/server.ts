@@ -232,10 +232,12 @@ function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDr
 /** Listens on one port, or on a second one for operators. */
 function openListeners(apps: Apps, { server }: GatewayConfig): Promise<ListeningServers> {
   const { host, port, admin_port } = server;
-  if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade: apps.upgrade }]);
+  const { upgrade } = apps;
+  const all = apps.create({ operator: true });
+  if (admin_port === undefined) return listen(host, [{ app: all, port, upgrade }]);
   return listen(host, [
-    { app: apps.api, port, upgrade: apps.upgrade },
-    { app: apps.all, port: admin_port, upgrade: apps.upgrade },
+    { app: apps.create({ operator: false }), port, upgrade },
+    { app: all, port: admin_port, upgrade },
   ]);
 }
 

@@ -71,15 +71,13 @@ import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 /** Memory for long answers that clients are still reading, in bytes. */
 const LONG_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** The apps of a gateway. Each access creates one. */
+/** What the apps of a gateway share, and how to create one. */
 export interface Apps {
   /**
-   * The `/v1` endpoints, health, metrics and pages. With two ports the operator's port serves all of these, because the
-   * console uses the API and a page can only reach its own port.
+   * Creates an app with the `/v1` endpoints and, for `operator`, health, metrics and pages as well: the console uses the API,
+   * and a page can only reach its own port.
    */
-  all: Express;
-  /** The `/v1` endpoints. */
-  api: Express;
+  create(options: { operator: boolean }): Express;
   /** How many answers each route is writing now. */
   openAnswersByRoute(): Record<string, number>;
   /** Ends all answers with an error: with its status, or in the words of a stream that has begun. */
@@ -104,26 +102,20 @@ export function createApps(parts: HttpParts): Apps {
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, longAnswers }),
   };
   if (parts.operator) addOperatorGauges(parts.registry, { ...parts, operator: parts.operator });
-  const createApp = ({ operator }: { operator: boolean }) => {
-    const app = emptyApp(deps);
-    addApi(app, deps);
-    if (operator) addAdmin(app, deps, pages);
-    app.use(({ path }) => {
-      throw notFoundAt(path);
-    });
-    app.use(failure(deps));
-    return app;
-  };
   return {
+    create({ operator }) {
+      const app = emptyApp(deps);
+      addApi(app, deps);
+      if (operator) addAdmin(app, deps, pages);
+      app.use(({ path }) => {
+        throw notFoundAt(path);
+      });
+      app.use(failure(deps));
+      return app;
+    },
     openAnswersByRoute: () => deps.openAnswers.routes(),
     endAnswers: (reason) => deps.openAnswers.endAll(reason, ({ idle }) => !idle),
     upgrade: webSockets(deps),
-    get all() {
-      return createApp({ operator: true });
-    },
-    get api() {
-      return createApp({ operator: false });
-    },
   };
 }
 

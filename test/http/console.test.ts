@@ -22,7 +22,9 @@ describe('GET /console', () => {
   };
 
   it('has a CSP without foreign sources or inline scripts, and requires trusted types', async () => {
-    const { headers, text } = await supertest(app().all).get('/console').expect(200);
+    const { headers, text } = await supertest(app().create({ operator: true }))
+      .get('/console')
+      .expect(200);
     const policy = String(headers['content-security-policy']);
     for (const part of [
       "default-src 'none'",
@@ -43,7 +45,7 @@ describe('GET /console', () => {
   });
 
   it('loads only existing files, within the budget, compressed and cacheable', async () => {
-    const { all } = app();
+    const all = app().create({ operator: true });
     const page = await supertest(all).get('/console').expect(200);
     const files = [...page.text.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map((match) => `/${match[1]}`);
     const [folder = ''] = /^\/console\/v-[\w-]{20}\//.exec(files[0] ?? '') ?? [];
@@ -72,7 +74,7 @@ describe('GET /console', () => {
   });
 
   it('serves the same page and files at the address of each view', async () => {
-    const { all } = app();
+    const all = app().create({ operator: true });
     const first = await supertest(all).get('/console').expect(200);
     const loaded = ({ text }: { text: string }, path: string) =>
       [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => new URL(String(match[1]), `http://h${path}`).href);
@@ -98,7 +100,7 @@ describe('GET /console', () => {
   });
 
   it('serves nothing but its own files', async () => {
-    const { all } = app();
+    const all = app().create({ operator: true });
     for (const path of [
       '/console/../package.json',
       '/console/%2e%2e/console-pages.ts',
@@ -123,12 +125,18 @@ describe('GET /console', () => {
   });
 
   it('shows only the well-known key, and only if there is one', async () => {
-    await supertest(app().all).get('/console/start.json').expect(200, { api_key: null });
-    await supertest(app('sk-local').all).get('/console/start.json').expect(200, { api_key: 'sk-local' });
+    await supertest(app().create({ operator: true }))
+      .get('/console/start.json')
+      .expect(200, { api_key: null });
+    await supertest(app('sk-local').create({ operator: true }))
+      .get('/console/start.json')
+      .expect(200, { api_key: 'sk-local' });
   });
 
   it('is where / redirects browsers; other clients and the API app get 404', async () => {
-    const { all, api } = app();
+    const apps = app();
+    const all = apps.create({ operator: true });
+    const api = apps.create({ operator: false });
     await supertest(all).get('/').set('accept', 'text/html,*/*').expect(302).expect('location', 'console');
     await supertest(all).get('/').set('accept', '*/*').expect(404);
     await supertest(api).get('/').set('accept', 'text/html').expect(404);

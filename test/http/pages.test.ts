@@ -150,12 +150,14 @@ describe('a second port', () => {
   it('serves everything, the first port only the API; both share metrics', async () => {
     await using gateway = await openGateway();
     const apps = createApps({ ...gateway.parts, registry: new Registry() });
-    await supertest(apps.api).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
-    await supertest(apps.api).get('/metrics').expect(404);
-    await supertest(apps.api).get('/docs').expect(404);
+    const api = apps.create({ operator: false });
+    await supertest(api).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
+    await supertest(api).get('/metrics').expect(404);
+    await supertest(api).get('/docs').expect(404);
     // The console on the second port is a client of the API on that same port.
-    await supertest(apps.all).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
-    const { text } = await supertest(apps.all).get('/metrics').expect(200);
+    const all = apps.create({ operator: true });
+    await supertest(all).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
+    const { text } = await supertest(all).get('/metrics').expect(200);
     assert.match(text, /route="\/v1\/models",model="",method="GET",status="200"\} 2/);
   });
 });

@@ -4,7 +4,7 @@ import type { HttpParts } from '../../src/http/app-deps.ts';
 
 /** The routes of the app, such as `GET /v1/responses/:id`, read off Express's own stack. */
 export function routesOf(parts: HttpParts): string[] {
-  const app = createApps({ ...parts, registry: new Registry() }).all;
+  const app = createApps({ ...parts, registry: new Registry() }).create({ operator: true });
   return app.router.stack.flatMap(({ route }) => {
     if (!route) return [];
     const methods = route.stack.flatMap(({ method }) => method?.toUpperCase() ?? []);

@@ -248,7 +248,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   await executor.start();
   vectors.documentReader.start();
   const apps = createApps(parts);
-  const server = createHttpServer(apps.all, { ...options.times, upgrade: apps.upgrade });
+  const server = createHttpServer(apps.create({ operator: true }), { ...options.times, upgrade: apps.upgrade });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
