@@ -59,15 +59,6 @@ export interface Foundation {
   log: Logger;
 }
 
-export function openAudit(
-  { live, storage, log }: Foundation,
-  { stack, instance }: { stack: AsyncDisposableStack; instance: string },
-): Audit {
-  const target = live.current().logging.audit;
-  const file = target === undefined ? undefined : stack.use(openAuditFile(target, log));
-  return new Audit({ store: storage.entries, write: file?.write, instance, clock: storage.clock, log });
-}
-
 export async function openFoundation(
   { config, log, ...options }: GatewayOptions,
   { stack, executor }: { stack: AsyncDisposableStack; executor(): Executor },
@@ -176,6 +167,15 @@ export function openKeys(
     clock: storage.clock,
     log,
   });
+}
+
+export function openAudit(
+  { live, storage, log }: Foundation,
+  { stack, instance }: { stack: AsyncDisposableStack; instance: string },
+): Audit {
+  const target = live.current().logging.audit;
+  const file = target === undefined ? undefined : stack.use(openAuditFile(target, log));
+  return new Audit({ store: storage.entries, write: file?.write, instance, clock: storage.clock, log });
 }
 
 function openToolbox({ live, storage, log }: Foundation, embeddings: EmbeddingsSource): LiveToolbox {

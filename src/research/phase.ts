@@ -25,18 +25,6 @@ import { clientNames, type FunctionCall, type StartedCall, type Step, searchResu
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
 import { askModel, BudgetExhausted, ContextOverflow, EndlessRepetition } from './turns.ts';
 
-/** Ends the response with calls for the client to make or approve. The request that answers them continues the research. */
-function endWithCalls({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
-  const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
-  const functionCalls = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
-    if (asks) return { callId: '', name, arguments: args, as: 'approval' };
-    const callId = itemId('call', id, { output: call });
-    const { functions = [] } = request;
-    return { callId, ...clientNames(name, functions), arguments: args, ...searchResultOf(name, functions) };
-  });
-  return { type: 'function_calls', calls: functionCalls, entry };
-}
-
 /** Runs research turns over one context until the model knows enough, a budget is used up or lanes are due. */
 export async function* researchPhase(
   run: ResearchRun,
@@ -73,6 +61,18 @@ export async function* researchPhase(
       yield* handleTurnError(run, { context, thrown, phase: phase.signal });
     }
   }
+}
+
+/** Ends the response with calls for the client to make or approve. The request that answers them continues the research. */
+function endWithCalls({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
+  const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
+  const functionCalls = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
+    if (asks) return { callId: '', name, arguments: args, as: 'approval' };
+    const callId = itemId('call', id, { output: call });
+    const { functions = [] } = request;
+    return { callId, ...clientNames(name, functions), arguments: args, ...searchResultOf(name, functions) };
+  });
+  return { type: 'function_calls', calls: functionCalls, entry };
 }
 
 function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {

@@ -19,7 +19,7 @@ import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { listRuns, noteDeletedRun, type RunListQuery } from './reading/list-runs.ts';
 import { namedItems } from './reading/named-items.ts';
-import { goesOn, isHiddenRun, isOpen, isReadableThrough, notFound } from './reading/readable.ts';
+import { handedOver, isHiddenRun, isOpen, isReadableThrough, notFound } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -162,7 +162,7 @@ export class Runs {
     if (isOpen(run)) {
       let ended = false;
       for await (const batch of this.follow(run, { after: run.last, signal: options.signal })) ended = batch.end;
-      if (!ended && this.#options.closing.aborted) throw goesOn(run);
+      if (!ended && this.#options.closing.aborted) throw handedOver(run);
       current = await retryWhileStoreAway(() => this.#reload(run), options.signal);
     }
     return await retryWhileStoreAway(() => this.response(current), options.signal);

@@ -30,8 +30,8 @@ export function notFound(id: string, api?: 'responses' | 'async'): GatewayError 
   return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, MAX_ID)}.${hint}`);
 }
 
-/** Ends the waiting for a run that is handed over. Names it, so that nobody pays for a second one. */
-export function goesOn({ api, id }: RunRecord): GatewayError {
+/** The error that ends the waiting for a run that is handed over. It names the run, so that nobody pays for a second one. */
+export function handedOver({ api, id }: RunRecord): GatewayError {
   if (api !== 'responses') return shuttingDown();
   const message = `The gateway shuts down. The response goes on: get ${publicId(api, id)} instead of asking again.`;
   return new GatewayError('shutting_down', message, { retryAfterMs: 1000 });
