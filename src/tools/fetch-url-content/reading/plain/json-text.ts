@@ -23,6 +23,7 @@ export function readJsonText(text: string): string | undefined {
   }
 }
 
+/** Not `JSON.parse`: its reviver has the digits too, but objects put keys such as `2024` before all others. */
 class JsonReader {
   readonly #text: string;
   readonly #token = /\s*([{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+)/sy;
