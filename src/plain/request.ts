@@ -34,6 +34,8 @@ export const plainRequest = storedObject({
   kind: z.literal('plain'),
   /** The whole conversation, earlier responses first. Every call in it has an output. */
   messages: z.array(turnMessage),
+  /** The last research in the chain of earlier responses; a research that follows takes over its sources. */
+  research: z.string().optional(),
   instructions: z.string().nullable(),
   /** Functions that run at the client, as far as `tool_choice` allows them. */
   tools: z.array(offeredFunction),

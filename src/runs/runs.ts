@@ -27,7 +27,7 @@ import { Snapshots } from './reading/snapshots.ts';
 import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import type { Caller, RepeatKey, Submission, SubmissionResult } from './submission.ts';
-import { conversationUpTo, followUpContext, pendingApprovals } from './submitting/history.ts';
+import { conversationUpTo, followUpContext, lastResearch, pendingApprovals } from './submitting/history.ts';
 import { resumeResearch, runOfCalls } from './submitting/resume-research.ts';
 import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
 
@@ -262,11 +262,8 @@ export class Runs {
     const run = await this.#previous(caller, previousResponseId);
     const messages = await conversationUpTo(this.#options, run, () => this.response(run));
     const output = async () => (await this.response(run)).output;
-    return {
-      messages,
-      pendingApprovals: await pendingApprovals(run, { output, messages }),
-      settings: readSettings(run),
-    };
+    const approvals = await pendingApprovals(run, { output, messages });
+    return { messages, pendingApprovals: approvals, settings: readSettings(run), research: lastResearch(run) };
   }
 
   async #previous(caller: Caller, previousResponseId: string): Promise<RunRecord> {

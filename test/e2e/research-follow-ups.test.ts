@@ -18,6 +18,8 @@ const DOCUMENTS = {
   'mill.md': '# Mill\n\nThe mill of Elmsworth burned down in 1902.\n',
 };
 
+const PLAIN = { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'scripted' }] } };
+
 /** Reads the documents that the question names, and answers with the facts that are in its context. */
 function model(request: SeenRequest, n: number): TurnScript | ReturnType<typeof hang> {
   const question = lastQuestion(request);
@@ -67,9 +69,7 @@ describe('a conversation of a research and a plain model', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   it('keeps the sources of the last research, also behind what the plain model said and deleted responses', async () => {
-    const routes = [{ provider: 'scripted', model: 'scripted' }];
-    const models = { plain: { kind: 'proxy', apis: ['responses'], routes } };
-    await using gateway = await openResearchGateway({ model, documents: DOCUMENTS, models });
+    await using gateway = await openResearchGateway({ model, documents: DOCUMENTS, models: PLAIN });
     const { json } = await send(gateway, 'POST /v1/conversations', { body: {} });
     const ask = (input: string, fields = {}) => gateway.respond({ input, conversation: json.id, ...fields });
     await ask('Tell me of the harbour: read harbour.md');
@@ -78,6 +78,19 @@ describe('a conversation of a research and a plain model', function () {
       if (input === 'Thank you.') await send(gateway, `DELETE /v1/responses/${id}`);
     }
     const last = await ask('And again?');
+    assert.match(last.output_text, /harbour: opened in 1871 \[1\]/);
+    assert.deepEqual(citationsOf(last), [['corpus:///harbour.md', 1, true]]);
+  });
+
+  it('keeps them in a chain of `previous_response_id`, too', async () => {
+    await using gateway = await openResearchGateway({ model, documents: DOCUMENTS, models: PLAIN });
+    let previous = (await gateway.respond({ input: 'Tell me of the harbour: read harbour.md' })).id;
+    for (const input of ['Thank you.', 'It is nice there.']) {
+      const { id } = await gateway.respond({ input, model: 'plain', previous_response_id: previous });
+      if (input !== 'Thank you.') await send(gateway, `DELETE /v1/responses/${previous}`);
+      previous = id;
+    }
+    const last = await gateway.respond({ input: 'And again?', previous_response_id: previous });
     assert.match(last.output_text, /harbour: opened in 1871 \[1\]/);
     assert.deepEqual(citationsOf(last), [['corpus:///harbour.md', 1, true]]);
   });

@@ -174,11 +174,12 @@ function compactAt({ context_management: [compaction] = [] }: PlainResponseBody,
 export async function readPlainThread(
   { input, previous_response_id: id }: Pick<PlainResponseBody, 'input' | 'previous_response_id'>,
   { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
-): Promise<PlainThread & { settings: ThreadSettings | undefined }> {
+): Promise<PlainThread & Pick<PlainRequest, 'research'> & { settings: ThreadSettings | undefined }> {
   const {
     messages: before,
     pendingApprovals: approvals,
     settings,
+    research,
   } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
   checkToolCount(toolsIn(joined?.items ?? []), 'conversation');
   const joinedItems = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
@@ -197,10 +198,10 @@ export async function readPlainThread(
     before,
     approvals,
   });
-  return { ...messages, settings: settingsAfter(items, settings) };
+  return { ...messages, settings: settingsAfter(items, settings), ...(research !== undefined && { research }) };
 }
 
-const EMPTY_THREAD = { messages: [], pendingApprovals: undefined, settings: undefined };
+const EMPTY_THREAD = { messages: [], pendingApprovals: undefined, settings: undefined, research: undefined };
 
 /** The bytes of images, files and audio in earlier messages, which are sent to the model again. */
 function attachedBytes(messages: readonly TurnMessage[]): number {

@@ -47,11 +47,11 @@ export async function followUpContext(
   if (!request) {
     const response = async () => ({ output_text: answer.text, output: [] });
     const messages = await conversationUpTo({ store, carried }, run, response);
-    return {
-      history: await withoutForeignMarkers(latestMessages(messages.flatMap(asResearchMessages))),
-      earlierSources: [],
-      answersQuestion: false,
-    };
+    const history = await withoutForeignMarkers(latestMessages(messages.flatMap(asResearchMessages)));
+    const id = lastResearch(run);
+    const research = id === undefined ? undefined : await store.get(id);
+    if (research?.user !== run.user) return { history, earlierSources: [], answersQuestion: false };
+    return { ...(await followUpContext({ store, carried }, research, answer)), history };
   }
   const carriedEntries = await carried.entriesBefore(request);
   const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, carriedEntries);
@@ -79,6 +79,11 @@ export async function followUpContext(
     // A plan proposed after a clarifying question is no research either: `clarify` is false once one was answered.
     answersQuestion: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
   };
+}
+
+/** The last research in the chain of responses up to and including this one. */
+export function lastResearch(run: RunRecord): RunId | undefined {
+  return readResearchRequest(run) ? run.id : readPlainRequest(run)?.research;
 }
 
 /**
