@@ -133,7 +133,14 @@ export function openDocuments(
   };
   const toolbox = stack.use(openToolbox(foundation, source));
   const files = stack.use(
-    new Files({ store: storage.files, entries: storage.entries, config, clock: storage.clock, log }),
+    new Files({
+      store: storage.files,
+      entries: storage.entries,
+      config,
+      cipherOf: (key) => live.cipherOf(key),
+      clock: storage.clock,
+      log,
+    }),
   );
   const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
   const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: storage.clock, log }));

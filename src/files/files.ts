@@ -1,23 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import { uuidAfter } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import type { CredentialCipher } from '../base/secrets/encrypt.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { isStoreUnavailable } from '../store/failure.ts';
 import { type ListCursor, noteRemoval, resolveCursor } from '../store/removed-records.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import type { FileQuery, FileRecord, FileStore } from '../store/side-stores/file-store.ts';
-import type { BlobStore, ReceivedBlob } from './blob-store.ts';
+import { type BlobStore, fileTooLarge, type ReceivedBlob } from './blob-store.ts';
 import { fileTypeOf } from './file-type.ts';
 import { openBlobStore } from './open-blob-store.ts';
+import { SealedFiles, sealingKey } from './sealed-files.ts';
 
 export interface FilesParts {
   store: FileStore;
   entries: EntryStore;
   config: Pick<GatewayConfig, 'files'>;
+  /** Finds the cipher of an API key; undefined if the key is gone. */
+  cipherOf: (keyId: string) => CredentialCipher | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -26,6 +30,8 @@ export interface FilesParts {
 export interface NewFile extends Pick<FileRecord, 'user' | 'name' | 'purpose' | 'type'> {
   /** Time to live in milliseconds; for ever if absent. */
   keepMs?: number | undefined;
+  /** The API key that encrypts it: it is in no list then. */
+  sealedBy?: string | undefined;
 }
 
 const PREFIX = 'file-';
@@ -70,6 +76,7 @@ export function parseFileId(text: string): string | undefined {
 export class Files implements Disposable {
   readonly #parts: FilesParts;
   readonly #blobs: BlobStore;
+  readonly #sealed: SealedFiles;
   readonly #closing = new AbortController();
   /** When orphans are looked for next. Random, so that instances do not do it at the same time. */
   #nextOrphanSweep: number;
@@ -90,6 +97,7 @@ export class Files implements Disposable {
 
   constructor(parts: FilesParts) {
     this.#parts = parts;
+    this.#sealed = new SealedFiles(parts.cipherOf);
     this.#blobs = openBlobStore(parts.config.files, parts.log);
     this.#nextOrphanSweep = parts.clock.now() + Math.random() * FIRST_ORPHAN_SWEEP_MS;
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
@@ -106,27 +114,42 @@ export class Files implements Disposable {
    * Receives the bytes of a file; resolves once all of them are stored.
    * @throws GatewayError `request_too_large`, `overloaded`, `store_unavailable`, and the error of the stream.
    */
-  async receive(source: Readable, { user, signal }: { user: string; signal: AbortSignal }): Promise<ReceivedBlob> {
+  async receive(
+    source: Readable,
+    {
+      user,
+      signal,
+      maxBytes = this.#parts.config.files.maxBytes,
+    }: { user: string; signal: AbortSignal; maxBytes?: number },
+  ): Promise<ReceivedBlob> {
     using _ = this.#uploads.take(user);
-    const { files } = this.#parts.config;
-    return await this.#blobs.receive(source, { id: randomUUID(), maxBytes: files.maxBytes, signal });
+    return await this.#blobs.receive(source, { id: randomUUID(), maxBytes, signal });
+  }
+
+  /** Stores bytes as a file. @throws as `receive` and `add`. */
+  async save(bytes: Buffer, file: NewFile, signal: AbortSignal): Promise<FileRecord> {
+    const { maxBytes } = this.#parts.config.files;
+    if (bytes.length > maxBytes) throw fileTooLarge(maxBytes);
+    const content = await this.#sealed.sealBytes(bytes, file.sealedBy);
+    await using taken = await this.receive(Readable.from([content]), {
+      user: file.user,
+      signal,
+      maxBytes: content.length,
+    });
+    return await this.add(taken, { ...file, bytes: bytes.length });
   }
 
   /** Turns received bytes into a file. @throws GatewayError `quota_exceeded`, `store_unavailable`. */
-  async add(taken: ReceivedBlob, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
+  async add(taken: ReceivedBlob, added: NewFile & { bytes?: number }): Promise<FileRecord> {
     const { store, config, clock } = this.#parts;
-    const now = clock.now();
-    const record: FileRecord = {
-      ...file,
-      id: taken.id,
-      name: sanitizeName(name),
-      bytes: taken.bytes,
-      createdAt: now,
-      expiresAt: keepMs === undefined ? null : now + keepMs,
-    };
+    const { keepMs, sealedBy, bytes = taken.bytes, ...file } = added;
+    const createdAt = clock.now();
+    const expiresAt = keepMs === undefined ? null : createdAt + keepMs;
+    const plain = { ...file, id: taken.id, name: sanitizeName(file.name), bytes, createdAt, expiresAt };
+    const record = this.#sealed.sealRecord(plain, sealedBy);
     await taken.commit();
     const drop = () => this.#blobs.remove(record.id, this.#closing.signal);
-    const added = await store.add(record, { maxBytes: config.files.perUserBytes }).catch(async (thrown: unknown) => {
+    const result = await store.add(record, { maxBytes: config.files.perUserBytes }).catch(async (thrown: unknown) => {
       // The record may exist all the same. The bytes go only once it is surely gone; otherwise the sweep finds them.
       await store
         .remove(record.id)
@@ -134,7 +157,7 @@ export class Files implements Disposable {
         .catch(() => {});
       throw thrown;
     });
-    if (added === 'added') return record;
+    if (result === 'added') return plain;
     await drop();
     const message = `Your files may have ${config.files.perUserBytes} bytes together (files.per_user_bytes). Delete some.`;
     throw new GatewayError('quota_exceeded', message, { param: 'file' });
@@ -158,7 +181,7 @@ export class Files implements Disposable {
   /** A page of a user's files; it is empty only at the end of the list. */
   async list(query: FileQuery): Promise<{ files: FileRecord[]; hasMore: boolean }> {
     const page = await this.#parts.store.list(query);
-    const files = page.files.filter((file) => !this.#isExpired(file));
+    const files = page.files.filter((file) => !this.#isExpired(file) && sealingKey(file) === undefined);
     if (files.length > 0 || !page.hasMore) return { files, hasMore: page.hasMore };
     return await this.list({ ...query, after: page.files.at(-1) });
   }
@@ -177,7 +200,8 @@ export class Files implements Disposable {
   async #read(file: FileRecord, signal: AbortSignal): Promise<({ bytes: Buffer } & Disposable) | undefined> {
     using permit = new DisposableStack();
     permit.use(await this.#reading.acquire(file.user, signal));
-    const bytes = await this.#blobs.read(file.id, signal);
+    const stored = await this.#blobs.read(file.id, signal);
+    const bytes = stored && (await this.#sealed.openBytes(stored, file));
     // A file may have lost bytes, for example when the power failed.
     if (bytes?.length !== file.bytes) return undefined;
     const held = permit.move();
@@ -198,6 +222,10 @@ export class Files implements Disposable {
 
   /** The bytes of a file as a stream. Read it to its end or destroy it. @throws as `read`. */
   async stream(file: FileRecord, signal: AbortSignal): Promise<Readable> {
+    if (sealingKey(file) !== undefined) {
+      using read = await this.read(file, signal);
+      return Readable.from([read.bytes]);
+    }
     const source = await this.#blobs.stream(file.id, signal);
     if (!source) throw bytesMissing(file);
     return source;
@@ -218,11 +246,13 @@ export class Files implements Disposable {
   async remove(file: FileRecord): Promise<void> {
     const { store, clock } = this.#parts;
     if (this.#isExpired(file)) return await this.#removeAll(file);
-    await store.setExpiry({ ...file, expiresAt: clock.now() });
+    // The name of an encrypted file must not be stored in plain text.
+    const stored = (await store.get(file.id)) ?? file;
+    await store.setExpiry({ ...stored, expiresAt: clock.now() });
     try {
       await this.#removeAll(file);
     } catch (thrown) {
-      await store.setExpiry(file).catch(() => {});
+      await store.setExpiry(stored).catch(() => {});
       throw thrown;
     }
   }
@@ -238,7 +268,7 @@ export class Files implements Disposable {
 
   async #find(user: string, publicId: string): Promise<FileRecord | undefined> {
     const file = await this.#findRecord(user, publicId);
-    return file && !this.#isExpired(file) ? file : undefined;
+    return file && !this.#isExpired(file) ? this.#sealed.openRecord(file) : undefined;
   }
 
   /** A user's file, even if it has expired and is not removed yet. */

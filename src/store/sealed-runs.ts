@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
-import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { CredentialCipher } from '../base/secrets/encrypt.ts';
+import { seal, unseal } from '../base/secrets/seal.ts';
 import { offsetAfter } from './frames.ts';
 import type {
   AppendBatch,
@@ -278,7 +278,7 @@ async function sealText(text: string, cipher: CredentialCipher): Promise<string>
 }
 
 async function openText(text: string, cipher: CredentialCipher): Promise<string> {
-  return isSealedText(text) ? (await unseal(text.slice(TEXT_MARK.length, -1), cipher)).toString() : text;
+  return isSealedText(text) ? (await openBytes(text.slice(TEXT_MARK.length, -1), cipher)).toString() : text;
 }
 
 /**
@@ -296,7 +296,7 @@ async function openBatch(batch: LogBatch, cipher: CredentialCipher): Promise<Log
   const { first, last, frames: sealed } = batch;
   const lines = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString('latin1').split(FRAME_END);
   const texts = lines.filter((line) => line.length > MARK.length).map((line) => line.slice(MARK.length));
-  const frames = Buffer.concat(await inOrder(texts, (text) => unseal(text, cipher)));
+  const frames = Buffer.concat(await inOrder(texts, (text) => openBytes(text, cipher)));
   return { ...batch, frames: frames.subarray(offsetAfter(frames, countFrames(frames) - (last - first + 1))) };
 }
 
@@ -307,34 +307,14 @@ function countFrames(frames: Buffer): number {
   return count;
 }
 
-/** How many bytes are encrypted at once: a response may have tens of megabytes, and others wait meanwhile. */
-const PIECE_BYTES = 256 * 1024;
-const PIECE_END = '.';
-
-async function seal(bytes: Uint8Array, cipher: CredentialCipher): Promise<string> {
-  const pieces: string[] = [];
-  for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES) {
-    if (at > 0) await yieldToEventLoop();
-    pieces.push(cipher.encrypt(bytes.subarray(at, at + PIECE_BYTES)));
-  }
-  return pieces.join(PIECE_END);
-}
-
 /** @throws GatewayError `internal_error` if the API key has another secret now, or what is sealed was changed. */
-async function unseal(sealed: string, cipher: CredentialCipher): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (const piece of sealed.split(PIECE_END)) {
-    if (pieces.length > 0) await yieldToEventLoop();
-    try {
-      pieces.push(cipher.decryptToBytes(piece));
-    } catch (cause) {
-      const why = 'its API key has another secret now, or it was changed.';
-      throw new GatewayError('internal_error', `A response with \`store: false\` cannot be decrypted: ${why}`, {
-        cause,
-      });
-    }
+async function openBytes(sealed: string, cipher: CredentialCipher): Promise<Buffer> {
+  try {
+    return await unseal(sealed, cipher);
+  } catch (cause) {
+    const why = 'its API key has another secret now, or it was changed.';
+    throw new GatewayError('internal_error', `A response with \`store: false\` cannot be decrypted: ${why}`, { cause });
   }
-  return Buffer.concat(pieces);
 }
 
 async function inOrder<T, R>(values: readonly T[], map: (value: T) => Promise<R>): Promise<R[]> {

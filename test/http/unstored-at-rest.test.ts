@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { CLIENT_KEY, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
 async function filesWith(text: string, folder: string): Promise<number> {
@@ -11,6 +11,10 @@ async function filesWith(text: string, folder: string): Promise<number> {
   const contents = await Promise.all(files.map((file) => readFile(file)));
   return contents.filter((content) => content.includes(text)).length;
 }
+
+const MODELS = {
+  plain: { kind: 'proxy', responses: 'gateway', apis: ['responses'], routes: [{ provider: 'one', model: 'm' }] },
+};
 
 describe('a response with store: false, over SQLite', () => {
   for (const model of ['plain', 'deep']) {
@@ -24,13 +28,7 @@ describe('a response with store: false, over SQLite', () => {
         return { ...script, steps: [{ do: 'until' as const, promise: answered.promise }, ...script.steps] };
       };
       const provider = stack.use(await startScriptedProvider({ respond }));
-      const plain = {
-        kind: 'proxy',
-        responses: 'gateway',
-        apis: ['responses'],
-        routes: [{ provider: 'one', model: 'm' }],
-      };
-      const options = { providers: { one: { url: provider.url } }, models: { plain }, storeUrl: `file:${folder}` };
+      const options = { providers: { one: { url: provider.url } }, models: MODELS, storeUrl: `file:${folder}` };
       const gateway = stack.use(await startProxyGateway(options));
       const ask = async (input: string, store: boolean) =>
         await send(gateway, '/responses', { body: { model, input, stream: true, store } });
@@ -44,6 +42,43 @@ describe('a response with store: false, over SQLite', () => {
       const texts = await Promise.all(responses.map((response) => response.text()));
       for (const text of texts) assert.match(text, /canary-of-the-answer[\s\S]*response\.completed/);
       assert.equal(await filesWith('canary-that-is-not', folder), 0);
+    });
+  }
+
+  for (const model of ['plain', 'deep']) {
+    it(`is in no file with what is attached to it: the model ${model}`, async () => {
+      await using stack = new AsyncDisposableStack();
+      const folder = await mkdtemp(join(tmpdir(), 'unstored-'));
+      stack.defer(() => rm(folder, { recursive: true }));
+      const provider = stack.use(await startScriptedProvider({ respond: () => turn({ text: 'Read.' }) }));
+      const options = { providers: { one: { url: provider.url } }, models: MODELS, storeUrl: `file:${folder}` };
+      const gateway = stack.use(await startProxyGateway(options));
+      const file = (text: string, filename: string) => ({
+        type: 'input_file',
+        file_data: Buffer.from(text).toString('base64'),
+        filename,
+      });
+      const ask = async (content: object[], store: boolean) =>
+        await (
+          await send(gateway, '/responses', { body: { model, input: [{ role: 'user', content }], store } })
+        ).text();
+      const long = `canary-of-the-file ${'Much is written here, and none of it is known. '.repeat(20_000)}`;
+      const question = { type: 'input_text', text: 'What does it say?' };
+      await ask([question, file(long, 'canary-of-the-name.md'), file('A canary-that-is-short.', 'short.txt')], false);
+      const sent = JSON.stringify(provider.requests.at(-1)?.body);
+      const [, id] = /file:\/\/\/(file-[\w-]+)\/canary-of-the-name\.md.*canary-that-is-short/.exec(sent) ?? [];
+      const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+      const get = async (path: string) => await (await fetch(gateway.url + path, { headers })).text();
+      assert.ok((await get(`/files/${id}/content`)) === long, 'its content is what was sent');
+      assert.match(await get(`/files/${id}`), /"canary-of-the-name.md","purpose":"user_data"/);
+      assert.match(await get('/files'), /"data":\[\]/);
+      await ask([question, file('A canary-that-is-stored.', 'stored.txt')], true);
+      const found = await Promise.all(
+        ['that-is-stored', 'of-the-file', 'of-the-name', 'that-is-short'].map((name) =>
+          filesWith(`canary-${name}`, folder),
+        ),
+      );
+      assert.deepEqual([(found[0] ?? 0) > 0, ...found.slice(1)], [true, 0, 0, 0]);
     });
   }
 });

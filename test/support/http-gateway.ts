@@ -191,6 +191,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     store: storage.files,
     entries: storage.entries,
     config: live.current(),
+    cipherOf: (key) => live.cipherOf(key),
     clock: systemClock,
     log,
   });

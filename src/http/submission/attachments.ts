@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream';
 import { linkSignals } from '../../base/abort.ts';
 import { fieldError, GatewayError, messageOf } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
-import { type Files, publicFileId } from '../../files/files.ts';
+import { type Files, type NewFile, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/submission.ts';
@@ -28,6 +27,9 @@ const MAX_PDF = MAX_IMAGE;
 const MAX_SENT = 40 * 1024 * 1024;
 const MAX_FILES = 50;
 
+/** How files of a request are stored: see `NewFile`. */
+export type Keeping = Pick<NewFile, 'keepMs' | 'sealedBy'>;
+
 /** Whose parts they are, and how a model gets them. */
 export interface AttachmentContext {
   user: string;
@@ -41,6 +43,8 @@ export interface AttachmentContext {
   takesPdf: boolean;
   /** The bytes of files sent to the model, over all fields of a request. */
   sent: { bytes: number };
+  /** How long documents that are read elsewhere are kept, by default as long as responses. */
+  keeping?: Keeping | undefined;
   /** Aborts when nobody waits for the answer any more. */
   signal: AbortSignal;
 }
@@ -65,15 +69,14 @@ export class Attachments {
   }
 
   /**
-   * Stores inline data in `items` as files of their own, for `keepMs` milliseconds, and replaces it by their ids. Modifies
-   * `items`. Call `keep` or `discard` once it is known what becomes of the request.
+   * Stores inline data in `items` as files of their own, and replaces it by their ids. Modifies `items`. Call `keep` or `discard` once it is known what becomes of the request.
    * @throws GatewayError `invalid_parameter` for data that is not base64, and as an upload; `not_found` if stored items
    *   refer to unknown files.
    */
   async saveFiles(
     items: unknown,
     { caller: { user }, context }: { caller: Pick<Caller, 'user'>; context: RequestContext },
-    { keepMs, field }: { keepMs: number; field: 'input' | 'messages' | 'items' },
+    { field, ...keeping }: Keeping & { field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
     if (parts.length > MAX_FILES) {
@@ -86,7 +89,7 @@ export class Attachments {
       if (part.file_id != null || part.file_url != null || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
-      const file = await this.#store(bytes, { user, name, type, keepMs });
+      const file = await this.#store(bytes, { user, name, type, ...keeping });
       this.#saved.getOrInsertComputed(context, () => []).push(file);
       part.file_id = publicFileId(file.id);
       delete part.file_data;
@@ -153,7 +156,7 @@ export class Attachments {
 
   async #document(
     part: Extract<InputPart, { type: 'file' }>,
-    { user, place, canOpenUrls, window, signal }: AttachmentContext,
+    { user, place, canOpenUrls, window, keeping, signal }: AttachmentContext,
   ): Promise<string> {
     const { id, url: address, filename } = part;
     const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
@@ -173,15 +176,13 @@ export class Attachments {
       return attachedDocumentText({ name, url }, fenceWithoutNonce(content));
     if (file || canOpenUrls) return attachedDocumentText({ name, url }, undefined);
     // The model cannot open the URL, so what was read there is stored as a file.
-    const { retentionMs: keepMs } = this.#parts.config.current().store;
-    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
+    const keep = keeping ?? { keepMs: this.#parts.config.current().store.retentionMs };
+    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', ...keep });
     return attachedDocumentText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
   }
 
-  async #store(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {
-    const signal = AbortSignal.timeout(READ_MS);
-    await using taken = await this.#files.receive(Readable.from([bytes]), { user, signal });
-    return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
+  async #store(bytes: Buffer, file: Omit<NewFile, 'purpose'>): Promise<FileRecord> {
+    return await this.#files.save(bytes, { ...file, purpose: 'user_data' }, AbortSignal.timeout(READ_MS));
   }
 
   async #image(id: string, { user, sent, place, signal }: AttachmentContext): Promise<string> {

@@ -12,7 +12,7 @@ import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/submission.ts';
 import { imagesOf } from '../../runs/submitting/history.ts';
 import { attachedDocumentsIn } from '../../tools/attached-file.ts';
-import type { Attachments } from './attachments.ts';
+import type { Attachments, Keeping } from './attachments.ts';
 import type { FindItem } from './references.ts';
 
 /** The longest name of a tool that ran elsewhere, in UTF-16 code units. */
@@ -48,7 +48,7 @@ interface AttachOptions extends Pick<ConversationOptions, 'isStored'> {
 /** Functions that open sealed contents and resolve files, for one request. `model`: see `AttachmentContext`. */
 export function contentReadersFor(
   { user }: Caller,
-  { sealed: contents, attachments, signal }: ContentSources,
+  { sealed: contents, attachments, keeping, signal }: ContentSources,
   {
     takesPdf = false,
     sentBefore = 0,
@@ -58,7 +58,16 @@ export function contentReadersFor(
   const sent = { bytes: sentBefore };
   return {
     attach: (parts, place, { allowPdf, isStored = false }) =>
-      attachments.resolve(parts, { user, place, sent, isStored, takesPdf: takesPdf && allowPdf, signal, ...model }),
+      attachments.resolve(parts, {
+        user,
+        place,
+        sent,
+        isStored,
+        takesPdf: takesPdf && allowPdf,
+        keeping,
+        signal,
+        ...model,
+      }),
     openCompaction: (sealed, param) => contents.openSummary(sealed, { user, param }),
     openThought: (sealed, param) => contents.openThought(sealed, { user, param }),
   };
@@ -68,6 +77,7 @@ export function contentReadersFor(
 export interface ContentSources {
   attachments: Pick<Attachments, 'resolve'>;
   sealed: SealedContents;
+  keeping?: Keeping | undefined;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }

@@ -30,19 +30,30 @@ export async function readResponse(deps: AppDeps, identity: Identity, requested:
   await waitForTurn(deps.submissions, key.id, signal);
   const { body, name, model } = requested;
   const { tools, store, runs } = deps.config.current();
+  const isUnstored = body.json.store === false;
   // For a response that is not stored, only as long as its run may take.
-  const keepMs = body.json.store === false ? runs.maxRunMs : store.retentionMs;
-  await deps.attachments.saveFiles(body.json.input, identity, { keepMs, field: 'input' });
+  const keeping = isUnstored ? { keepMs: runs.maxRunMs, sealedBy: key.id } : { keepMs: store.retentionMs };
+  await deps.attachments.saveFiles(body.json.input, identity, { ...keeping, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
     const { value, headers } = parsePlain(body, { offered, tools, ...servingOf(identity, name, model) });
     const joined = await joinConversation(value, deps.conversations, caller);
-    const prepared = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined, signal });
+    const prepared = await fromPlainResponse(value, {
+      ...deps,
+      caller,
+      key,
+      name,
+      model,
+      offered,
+      joined,
+      keeping,
+      signal,
+    });
     return { ...requested, value, headers, joined, prepared };
   }
   const { value, headers } = parseSubmission(createResponseBody, body, tools);
   const joined = await joinConversation(value, deps.conversations, caller);
-  const request = await fromResponse(value, { ...deps, caller, key, name, model, joined, signal });
+  const request = await fromResponse(value, { ...deps, caller, key, name, model, joined, keeping, signal });
   return { ...requested, value, headers, joined, prepared: { request, ...shownFunctions(value, request) } };
 }
 

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { mock } from 'node:test';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { Files, publicFileId } from '../../../src/files/files.ts';
 import type { FileStore } from '../../../src/store/side-stores/file-store.ts';
@@ -47,14 +48,48 @@ async function setUp() {
     const others = await stored.expired({ now, limit, skip: Math.max(0, skip - unreadable.length) });
     return [...unreadable.slice(skip), ...others].slice(0, limit);
   };
-  const files = stack.use(new Files({ store: { ...stored, get, expired }, entries, config, clock, log: silentLogger }));
+  /** The ciphers of API keys. */
+  const ciphers = new Map([['key', new CredentialCipher('00'.repeat(32), [])]]);
+  const files = stack.use(
+    new Files({
+      store: { ...stored, get, expired },
+      entries,
+      config,
+      cipherOf: (id) => ciphers.get(id),
+      clock,
+      log: silentLogger,
+    }),
+  );
   const add = async (keepMs?: number) => {
     await using taken = await files.receive(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });
   };
   const owned = stack.move();
-  return { server, files, stored, clock, damaged, unreadable, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { server, files, ciphers, stored, clock, damaged, unreadable, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
+
+describe('files of a response that is not stored', () => {
+  it('are encrypted with their API key, with their names, also while they are removed', async () => {
+    await using world = await setUp();
+    const file = { user: 'ann', name: 'canary.txt', purpose: 'user_data', type: 'text/plain', sealedBy: 'key' };
+    const added = await world.files.save(Buffer.from('a canary'), file, signal);
+    const id = publicFileId(added.id);
+    const inStore = async () =>
+      JSON.stringify([await world.stored.get(added.id), [...world.server.objects.values()].map(String)]);
+    assert.doesNotMatch(await inStore(), /canary/);
+    const found = await world.files.find('ann', id);
+    assert.deepEqual([found.name, found.bytes], ['canary.txt', 8]);
+    using attached = await world.files.readAttached('ann', id, signal);
+    assert.deepEqual([attached?.name, attached?.bytes.toString()], ['canary.txt', 'a canary']);
+    world.server.fault = ({ operation }) =>
+      operation === 'DeleteObject' ? { status: 403, code: 'AccessDenied' } : undefined;
+    await assert.rejects(world.files.remove(found), { code: 'store_unavailable' });
+    assert.doesNotMatch(await inStore(), /canary/);
+    world.ciphers.delete('key');
+    await assert.rejects(world.files.find('ann', id), { code: 'not_found' });
+    assert.equal(await world.files.readAttached('ann', id, signal), undefined);
+  });
+});
 
 describe('uploaded files', () => {
   it('stay until their bytes are deleted, and a failed removal can be repeated', async () => {

@@ -4,6 +4,7 @@ import { toSeconds } from '../../../base/clock.ts';
 import { fieldError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/json.ts';
 import { publicFileId } from '../../../files/files.ts';
+import { shownPurpose } from '../../../files/sealed-files.ts';
 import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listFilesQuery } from '../../../protocol/requests/queries.ts';
@@ -90,7 +91,8 @@ function fileOf({ files }: AppDeps, { req, identity }: Call): Promise<FileRecord
   return files.find(identity.caller.user, String(req.params.id));
 }
 
-function fileObject({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): FileObject {
+function fileObject(file: FileRecord): FileObject {
+  const { id, bytes, createdAt, expiresAt, name } = file;
   return {
     id: publicFileId(id),
     object: 'file',
@@ -98,7 +100,7 @@ function fileObject({ id, bytes, createdAt, expiresAt, name, purpose }: FileReco
     created_at: toSeconds(createdAt),
     expires_at: expiresAt === null ? null : toSeconds(expiresAt),
     filename: name,
-    purpose: parseValue(filePurpose, purpose),
+    purpose: parseValue(filePurpose, shownPurpose(file)),
     status: 'processed',
   };
 }

@@ -1,0 +1,60 @@
+import type { CredentialCipher } from '../base/secrets/encrypt.ts';
+import { seal, unseal } from '../base/secrets/seal.ts';
+import type { FileRecord } from '../store/side-stores/file-store.ts';
+
+/** The stored purpose of an encrypted file, followed by the id of its API key. */
+const SEALED = 'sealed by ';
+
+/** The API key that encrypts a file, if any does. */
+export function sealingKey({ purpose }: Pick<FileRecord, 'purpose'>): string | undefined {
+  return purpose.startsWith(SEALED) ? purpose.slice(SEALED.length) : undefined;
+}
+
+/** The purpose of a file as its user sees it. */
+export function shownPurpose(file: FileRecord): string {
+  return sealingKey(file) === undefined ? file.purpose : 'user_data';
+}
+
+/**
+ * Encrypts name and bytes of files that belong to a response with `store: false` (docs/files.md, "In a request"). A file
+ * whose API key is gone, or has another secret now, can no longer be read.
+ */
+export class SealedFiles {
+  readonly #cipherOf: (keyId: string) => CredentialCipher | undefined;
+
+  constructor(cipherOf: (keyId: string) => CredentialCipher | undefined) {
+    this.#cipherOf = cipherOf;
+  }
+
+  /** The record to store; unchanged without a key. */
+  sealRecord<R extends Pick<FileRecord, 'name' | 'purpose'>>(record: R, keyId: string | undefined): R {
+    const cipher = keyId === undefined ? undefined : this.#cipherOf(keyId);
+    return cipher ? { ...record, name: cipher.encrypt(record.name), purpose: SEALED + keyId } : record;
+  }
+
+  /** The bytes to store; unchanged without a key. */
+  async sealBytes(bytes: Buffer, keyId: string | undefined): Promise<Buffer> {
+    const cipher = keyId === undefined ? undefined : this.#cipherOf(keyId);
+    return cipher ? Buffer.from(await seal(bytes, cipher), 'latin1') : bytes;
+  }
+
+  /** A stored record with its real name; undefined if it cannot be read. */
+  openRecord(file: FileRecord): FileRecord | undefined {
+    const key = sealingKey(file);
+    if (key === undefined) return file;
+    try {
+      const name = this.#cipherOf(key)?.decrypt(file.name);
+      return name === undefined ? undefined : { ...file, name };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Stored bytes as they were sent; undefined if they cannot be read. */
+  async openBytes(stored: Buffer, file: FileRecord): Promise<Buffer | undefined> {
+    const key = sealingKey(file);
+    if (key === undefined) return stored;
+    const cipher = this.#cipherOf(key);
+    return cipher && (await unseal(stored.toString('latin1'), cipher).catch(() => undefined));
+  }
+}
