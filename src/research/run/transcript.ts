@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
 import { storedObject } from '../../base/stored-object.ts';
 import { incompleteReason } from '../../protocol/response.ts';
-import { warning } from '../../protocol/warnings.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 import { type AnsweringRoute, assistantMessage, turnTool, turnToolCall, turnUsage } from '../../upstream/turn.ts';
 import { evidenceRecord } from './evidence.ts';
 import { source } from './sources.ts';
@@ -250,8 +251,8 @@ const answered = entry('answered', {
 /** Calls of an earlier response that the client has approved: this response makes them before the first turn. */
 const approved = entry('approved', { calls: z.array(approvedCall) });
 
-/** Warnings for the end of the run. */
-const warned = entry('warned', { warnings: z.array(warning) });
+/** Warnings for the end of the run. A newer gateway may know more of them. */
+const warned = entry('warned', { warnings: z.array(z.custom<Warning>(isObject)) });
 
 export const transcriptEntry = z.discriminatedUnion('t', [
   turn,

@@ -1,4 +1,4 @@
-import type { ZodType } from 'zod';
+import type { ZodType, z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import { parseJson } from '../../base/json.ts';
 
@@ -18,6 +18,7 @@ export class NewerDataError extends Error {
 /**
  * Parses what a store returned, which another version may have written, or which may be damaged. `stored`: JSON, or what
  * `parseJson` made of it.
+ * @throws NewerDataError if nothing is wrong but values that this version does not know.
  * @throws GatewayError `internal_error` that names the place of the problem, without the content.
  */
 export function parseStored<T>(schema: ZodType<T>, stored: unknown, what: string): T {
@@ -25,5 +26,12 @@ export function parseStored<T>(schema: ZodType<T>, stored: unknown, what: string
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const path = issue && issue.path.length > 0 ? ` at ${issue.path.join('.')}` : '';
+  if (parsed.error.issues.every(isUnknownValue)) throw new NewerDataError(`the ${what} has an unknown value${path}`);
   throw new GatewayError('internal_error', `A stored ${what} cannot be read${path}.`, { cause: parsed.error });
+}
+
+/** Whether only a value is unknown, such as one of an enumeration that has grown. */
+function isUnknownValue(issue: z.core.$ZodIssue): boolean {
+  if (issue.code !== 'invalid_union') return issue.code === 'invalid_value';
+  return issue.discriminator !== undefined || issue.errors.some((issues) => issues.every(isUnknownValue));
 }

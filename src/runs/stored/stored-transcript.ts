@@ -18,7 +18,7 @@ export async function readTranscript(store: RunStore, id: RunId): Promise<Transc
 }
 
 /**
- * @throws NewerDataError if an entry is of a kind that this version does not know.
+ * @throws NewerDataError if an entry is of a kind, or has values, that this version does not know.
  * @throws GatewayError `internal_error` if an entry cannot be read.
  */
 export async function parseTranscript(texts: readonly string[]): Promise<TranscriptEntry[]> {

@@ -146,6 +146,38 @@ describe('the stored transcript of a report by sections', () => {
   });
 });
 
+describe('stored data with values that this version does not know', () => {
+  const TEXT = { type: 'text', text: 'Go.' };
+  const requestWith = (fields: object) =>
+    recordOf(JSON.stringify({ v: 2, input: [], request: { ...JSON.parse(REQUEST).request, ...fields } }));
+
+  it('is left to a newer gateway', async () => {
+    for (const entry of [
+      '{"t":"note","guard":"unheard","text":""}',
+      '{"t":"result","call":0,"status":"unheard","result":"","sources":[]}',
+      `{"t":"section","length":20,"tokens":6,"usage":${USAGE},"cut":"unheard"}`,
+    ])
+      await assert.rejects(parseTranscript([entry]), { name: 'NewerDataError' }, entry);
+    const format = { type: 'unheard' };
+    const content = [TEXT, { type: 'unheard', text: 'Go.' }];
+    for (const fields of [{ toolChoice: 'unheard' }, { format }, { messages: [{ role: 'user', content }] }])
+      assert.throws(() => readRequest(requestWith(fields)), { name: 'NewerDataError' }, JSON.stringify(fields));
+  });
+
+  it('is an error if it is damaged as well', async () => {
+    await assert.rejects(parseTranscript(['{"t":"note","guard":"unheard"}']), { code: 'internal_error' });
+    assert.throws(() => readRequest(requestWith({ toolChoice: 'unheard', messages: 1 })), { code: 'internal_error' });
+    assert.throws(() => readRequest(requestWith({ messages: [{ role: 'user', content: [{ ...TEXT, text: 1 }] }] })), {
+      code: 'internal_error',
+    });
+  });
+
+  it('is read if they are warnings, which only the client reads', async () => {
+    const entry = '{"t":"warned","warnings":[{"code":"unheard","message":"So it is."}]}';
+    assert.deepEqual(await parseTranscript([entry]), [JSON.parse(entry)]);
+  });
+});
+
 describe('a stored research that continues with outputs of functions', () => {
   const entries = [
     '{"t":"turn","message":{"role":"assistant","content":"","tool_calls":[{"id":"p","name":"get","arguments":"{}"}]},' +
