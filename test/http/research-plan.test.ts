@@ -14,14 +14,14 @@ function asksOrPlans(request: ProviderRequest): Script {
     const items = '{"items":[{"text":"Depth","status":"open"},{"text":"Age","status":"open"}]}';
     return turn({ toolCalls: [{ id: 'c', name: 'update_plan', arguments: items }] });
   }
-  return turn({ text: 'It is deep.' });
+  return turn({ text: request.body.response_format ? '{"metres":1642}' : 'It is deep.' });
 }
 
 async function openGateway() {
   const deep = { kind: 'research', routes: ROUTES };
   const gateway = await startSdkGateway({
     respond: asksOrPlans,
-    models: { deep, planner: { ...deep, research: { plan: 'propose' } } },
+    models: { deep, planner: { ...deep, research: { plan: 'propose' } }, asker: { ...deep, research: { clarify: true } } },
     tools: { web_search: { provider: 'local', folder: './docs' } },
   });
   const ask = async (body: object) =>
@@ -75,6 +75,20 @@ describe('research.clarify and research.plan', () => {
       code: 'conflicting_parameters',
       param: 'research.plan',
     });
+  });
+
+  it('by default of the model keep out of structured answers', async () => {
+    await using gateway = await openGateway();
+    const text = { format: { type: 'json_object' } };
+    for (const model of ['planner', 'asker']) {
+      const response = await gateway.ask({ model, text });
+      assert.deepEqual(JSON.parse(response.output_text), { metres: 1642 });
+      const chat = { model, messages: [{ role: 'user' as const, content: 'How deep?' }], response_format: text.format };
+      const { choices } = await gateway.ann.chat.completions.create(chat as never);
+      assert.deepEqual(JSON.parse(choices[0]?.message.content ?? ''), { metres: 1642 });
+    }
+    const asked = await gateway.ask({ text, research: { clarify: true } });
+    assert.equal(asked.output_text, 'Which lake?');
   });
 
   it('recognise their question or plan in conversations and in threads sent as a whole', async () => {

@@ -33,11 +33,14 @@ function hasAnswer(body: OptionsBody, { joined }: OptionsContext): boolean {
   return sent.some(isAnswer) || (joined?.items.some(isAnswer) ?? false);
 }
 
-/** A request after an earlier answer is researched at once, because it may be the reply to a plan proposed by default. */
+/**
+ * A request after an earlier answer is researched at once, because it may be the reply to a plan proposed by default. So is
+ * one for a structured answer, which a proposed plan is not.
+ */
 function defaultPlan(body: OptionsBody, context: OptionsContext) {
   const { plan } = context.model.research;
   const follows = ('input' in body && body.previous_response_id !== undefined) || hasAnswer(body, context);
-  return plan === 'propose' && follows ? undefined : plan;
+  return plan === 'propose' && (follows || isStructured(body)) ? undefined : plan;
 }
 
 export function runOptions(body: OptionsBody, context: OptionsContext) {
@@ -48,7 +51,8 @@ export function runOptions(body: OptionsBody, context: OptionsContext) {
   }
   // In a thread that is sent as a whole the clarifying question may have been asked already.
   const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
-  const clarify = (body.research?.clarify ?? model.research.clarify) && !sentAnswer;
+  const byDefault = model.research.clarify && !isStructured(body);
+  const clarify = (body.research?.clarify ?? byDefault) && !sentAnswer;
   return {
     ...(plan !== undefined && { plan }),
     ...(clarify && { clarify }),
