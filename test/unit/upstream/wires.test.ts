@@ -357,6 +357,12 @@ describe('a request over the Responses or Messages API', () => {
     assert.ok(blocks?.find(({ type }) => type === 'tool_use')?.input.raw === args);
   });
 
+  it('is never without input over Responses, which refuses that', async () => {
+    const alone = [{ role: 'system' as const, content: 'Write a poem.' }];
+    const { instructions, input } = await body('responses', { messages: alone });
+    assert.deepEqual([instructions, input], [undefined, alone]);
+  });
+
   it('says that a text of the assistant is a message', async () => {
     const messages = [...START, { role: 'assistant' as const, content: 'B' }, { role: 'user' as const, content: 'C' }];
     const { input } = await body('responses', { messages });

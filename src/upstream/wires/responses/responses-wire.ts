@@ -30,7 +30,8 @@ function responsesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   const names = new ToolNames((turn.tools ?? []).map((tool) => tool.name));
   const messages = withUniqueCallIds(request.messages, CALL_IDS);
   const [first, ...rest] = messages;
-  const instructions = first?.role === 'system' ? first.content : undefined;
+  // Without any input the API refuses the request.
+  const instructions = first?.role === 'system' && rest.length > 0 ? first.content : undefined;
   const custom = new Set((request.tools ?? []).flatMap(({ name, grammar }) => (grammar ? [name] : [])));
   const history = instructions === undefined ? messages : rest;
   const input = withCustomCalls(
