@@ -443,6 +443,32 @@ describe('client functions in research', () => {
     assert.equal(callsIn(next).length, 1, 'it researches on, and is not made to answer');
   });
 
+  it('are called one at a time with `parallel_tool_calls: false`, whatever the provider', async () => {
+    const calls = [1, 2].map((n) => ({ id: `call_p${n}`, name: 'ask_desk', arguments: `{"n":${n}}` }));
+    await using gateway = await openGateway((request) =>
+      offersTools(request) && results(request) < 2 ? turn({ toolCalls: calls }) : turn({ text: 'So be it.' }),
+    );
+    const ask = { model: 'deep', tools: [ASK_DESK], parallel_tool_calls: false };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'How old is Kyoto?' });
+    assert.deepEqual(
+      callsIn(first).map((call) => call.arguments),
+      ['{"n":1}'],
+    );
+    assert.equal(first.parallel_tool_calls, false);
+    const input = callsIn(first).map((call) => outputFor(call, 'Old.'));
+    const last = await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input });
+    assert.equal(last.output_text, 'So be it.');
+    const told = gateway.provider.requests[1]?.body.messages?.filter(({ role }) => role === 'tool');
+    assert.match(told?.[0]?.content, /Old\./);
+    assert.match(told?.[1]?.content, /^Not made: .*one at a time/);
+    const chat = await gateway.ann.chat.completions.create({
+      ...ask,
+      tools: [CHAT_DESK],
+      messages: [{ role: 'user', content: 'How old is Kyoto?' }],
+    });
+    assert.equal(chat.choices[0]?.message.tool_calls?.length, 1);
+  });
+
   it('follow tool_choice in the first turn, and are rejected if missing or if their name is taken', async () => {
     await using gateway = await openGateway();
     const ask = { model: 'deep', input: 'How?' };

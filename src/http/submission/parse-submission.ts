@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
+import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { createChatCompletionBody, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
 import { toolListsOf } from '../../protocol/requests/thread-settings.ts';
 import type { JsonBody } from '../middleware/body.ts';
@@ -25,7 +26,10 @@ export function parseSubmission<
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   const lists = toolListsOf(value, body);
+  // Tools of the gateway always run at the same time.
+  const oneByOne =
+    value.parallel_tool_calls !== undefined && !value.tools?.some(isClientTool) ? ['parallel_tool_calls'] : [];
   const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
-  return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };
+  return { value, headers: ignoredHeader([...ignored, ...oneByOne, ...unused, ...parts, ...dropped], body) };
 }

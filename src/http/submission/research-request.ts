@@ -199,7 +199,7 @@ function commonParts(body: BodyWithTools, context: SubmissionContext & { text: r
 
 /** The client's own functions, and which of all tools may or must be called. */
 function functionParts(
-  { tools = [], tool_choice: choice = 'auto' }: BodyWithTools,
+  { tools = [], tool_choice: choice = 'auto', parallel_tool_calls: parallel }: BodyWithTools,
   { model, requested }: SubmissionContext & { requested: RequestedTools },
 ): Partial<ResearchRequest> & Pick<ResearchRequest, 'toolChoice'> {
   const own = model.research.tools;
@@ -216,6 +216,7 @@ function functionParts(
   return {
     toolChoice: 'auto',
     ...(chosen.tools.length > 0 && { functions: chosen.tools }),
+    ...(parallel === false && { oneFunctionAtOnce: true }),
     ...(chosen.hosted !== hosted && { tools: chosen.hosted, mcpServers: chosen.mcpServers }),
     ...(chosen.toolChoice !== 'auto' && { functionChoice: chosen.toolChoice }),
   };
@@ -223,11 +224,12 @@ function functionParts(
 
 /** The fields of the response about functions, if there are any. */
 export function shownFunctions(
-  { tools = [], tool_choice: choice }: CreateResponse,
+  { tools = [], tool_choice: choice, parallel_tool_calls: parallel = true }: CreateResponse,
   { functions, toolChoice }: ResearchRequest,
 ): { shown?: Partial<ResponseObject> } {
   if (!functions) return {};
-  return { shown: { tools: shownTools(tools.filter(isClientTool)), tool_choice: choice ?? toolChoice } };
+  const shown = { tools: shownTools(tools.filter(isClientTool)), tool_choice: choice ?? toolChoice };
+  return { shown: { ...shown, parallel_tool_calls: parallel } };
 }
 
 /**

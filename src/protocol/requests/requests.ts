@@ -27,6 +27,8 @@ const common = {
   top_p: z.number().min(0).max(1).optional(),
   metadata: metadata.optional(),
   tool_choice: researchToolChoice.optional(),
+  /** Only for functions of the client. */
+  parallel_tool_calls: z.boolean().optional(),
   mcp_servers: mcpServers.optional(),
   research: researchOptions.optional(),
 };

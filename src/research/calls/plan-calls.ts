@@ -10,6 +10,9 @@ import { repairArguments } from './repair-arguments.ts';
 /** No tool has a longer name. Without a limit, an invented name would be repeated in every error, item and comparison. */
 const LONGEST_NAME = 256;
 
+const ONE_AT_A_TIME =
+  'Not made: the functions of the user are called one at a time. Call this one again once the other has its result.';
+
 /** The message with tool names cut to a sane length. */
 export function withShortNames(message: AssistantMessage): AssistantMessage {
   if (!message.tool_calls?.some(({ name }) => name.length > LONGEST_NAME)) return message;
@@ -29,9 +32,12 @@ export function planCalls(
   const planned: string[] = [];
   let next = state.nextCall;
   let counted = 0;
+  let waits = false;
   let forced: ForcedEnd | undefined;
   const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
     if (request.functions?.some((own) => own.name === name)) {
+      if (request.oneFunctionAtOnce && waits) return { id, refused: ONE_AT_A_TIME };
+      waits = true;
       return { id, call: next++, name, arguments: written, client: true };
     }
     const { arguments: args, ok } = repairArguments(written);

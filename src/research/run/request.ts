@@ -161,6 +161,8 @@ export const researchRequest = storedObject({
   functionChoice: turnToolChoice.optional(),
   /** Which calls of MCP servers need the client's approval; absent: none. */
   approvals: z.array(approvalRule).optional(),
+  /** A turn calls at most one of them. */
+  oneFunctionAtOnce: z.literal(true).optional(),
   goesOn: goesOn.optional(),
   /** Whether the run plans; `auto` by default. `propose`: its answer is the plan, and nothing is looked up. */
   plan: z.enum(['auto', 'propose', 'off']).optional(),

@@ -105,7 +105,16 @@ describe('a stored research request', () => {
     format: null,
   };
   /** Fields of which version 1 lost nothing that anybody would miss, or which only come with others. */
-  const FORMER = ['maxCost', 'reasoningSummary', 'profile', 'warnings', 'settings', 'functionChoice', 'plan'];
+  const FORMER = [
+    'maxCost',
+    'reasoningSummary',
+    'profile',
+    'warnings',
+    'settings',
+    'functionChoice',
+    'oneFunctionAtOnce',
+    'plan',
+  ];
   const FORMER_TOOLS = ['country', 'searchContextSize'];
   const VALUES: Record<string, unknown> = { clarify: true, charts: true, lanes: 2, attempts: 2 };
   const versionOf = (request: object) =>
