@@ -87,8 +87,10 @@ export function parsePlain(
     tools.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`${place}[${index}]`])),
   );
   const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, search.provider)];
+  // The response repeats it, but no provider learns who the client's user is.
+  const unsent = parsed.value.safety_identifier === undefined ? [] : ['safety_identifier'];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
-  const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
+  const names = [...ignored, ...unsent, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
   // Only the Messages API reports no logprobs, and it has no verbosity either.
   const text = reportsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
   return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
