@@ -150,6 +150,27 @@ describe('a text over the Responses or Messages API', () => {
   }
 });
 
+describe('an answer of thoughts alone', () => {
+  const answers = {
+    chat: { object: 'chat.completion', choices: [{ finish_reason: 'stop', message: { reasoning_content: 'Hm.' } }] },
+    responses: {
+      object: 'response',
+      status: 'completed',
+      output: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }],
+    },
+    messages: { type: 'message', content: [{ type: 'thinking', thinking: 'Hm.' }], stop_reason: 'end_turn' },
+  };
+  for (const [wire, answer] of Object.entries(answers)) {
+    it(`is no empty answer (${wire})`, async () => {
+      await using provider = await startScriptedProvider({ respond: () => json(answer) });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire } }));
+      await using _ = upstream;
+      const parts = await ask(model, { messages: START });
+      assert.deepEqual([finishOf(parts).reason, parts[0]], ['stop', { type: 'reasoning', delta: 'Hm.' }]);
+    });
+  }
+});
+
 describe('the items of a response', () => {
   const thought = { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'sealed' };
   const message = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] };

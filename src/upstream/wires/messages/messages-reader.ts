@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import { imageUrlIn } from '../../../protocol/made-images.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
-import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { isCutOff, readFinishReason } from '../../decoding/finish-reason.ts';
 import { MadeMedia } from '../../decoding/made-media.ts';
@@ -91,7 +90,7 @@ export class MessagesReader implements TurnReader {
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
     const { text } = this.#written;
-    const isSilent = !saysSomething(text) && calls.length + this.#media.images.length === 0;
+    const isSilent = !this.hasOutput && this.#media.images.length === 0;
     const isEmpty = isSilent && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
     const citations = new ProviderCitations();
