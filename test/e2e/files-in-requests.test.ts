@@ -118,7 +118,7 @@ describe('files in requests', () => {
     assert.ok(Number(file?.expires_at) > Number(file?.created_at));
   });
 
-  it('are removed if the request is refused, and stored once if it is repeated', async () => {
+  it('are removed if the request is refused or only counts its tokens, and stored once if it is repeated', async () => {
     const stored = async () => (await client.files.list({ limit: 1000 })).data.length;
     const file_data = Buffer.from(TEXT).toString('base64');
     const part = { type: 'input_file', filename: 'lake.md', file_data };
@@ -132,6 +132,8 @@ describe('files in requests', () => {
     await assert.rejects(client.conversations.create({ items: both }), /base64/);
     const chat = { role: 'user' as const, content: [{ type: 'file' as const, file: { filename: 'a.md', file_data } }] };
     await assert.rejects(client.chat.completions.create({ model: 'deep', messages: [chat], n: 2 }), /n:/);
+    const { input_tokens } = await client.responses.inputTokens.count(body);
+    assert.ok(input_tokens > 20);
     assert.equal(await stored(), before);
     const headers = { 'idempotency-key': 'inline-file' };
     const [one, again] = [

@@ -31,6 +31,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   await deps.attachments.saveFiles(body.json.input, identity, { keepMs: runs.maxRunMs, field: 'input' });
   const { value, ignored } = parseBody(countBody, body.json);
   const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
+  await deps.attachments.discard(identity.context);
   const { instructions } = value;
   const instructionMessages = instructions ? [{ role: 'system' as const, content: instructions }] : [];
   const offered = withThreadTools(value.tools, settings) ?? [];
