@@ -21,7 +21,11 @@ async function openGateway() {
   const deep = { kind: 'research', routes: ROUTES };
   const gateway = await startSdkGateway({
     respond: asksOrPlans,
-    models: { deep, planner: { ...deep, research: { plan: 'propose' } }, asker: { ...deep, research: { clarify: true } } },
+    models: {
+      deep,
+      planner: { ...deep, research: { plan: 'propose' } },
+      asker: { ...deep, research: { clarify: true } },
+    },
     tools: { web_search: { provider: 'local', folder: './docs' } },
   });
   const ask = async (body: object) =>

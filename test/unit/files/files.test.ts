@@ -65,7 +65,17 @@ async function setUp() {
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });
   };
   const owned = stack.move();
-  return { server, files, ciphers, stored, clock, damaged, unreadable, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    server,
+    files,
+    ciphers,
+    stored,
+    clock,
+    damaged,
+    unreadable,
+    add,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 describe('files of a response that is not stored', () => {
