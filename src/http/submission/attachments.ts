@@ -69,7 +69,8 @@ export class Attachments {
   }
 
   /**
-   * Stores inline data in `items` as files of their own, and replaces it by their ids. Modifies `items`. Call `keep` or `discard` once it is known what becomes of the request.
+   * Stores inline data in `items` as files of their own, and replaces it by their ids. Modifies `items`. Call `keep` or
+   * `discard` once it is known what becomes of the request.
    * @throws GatewayError `invalid_parameter` for data that is not base64, and as an upload; `not_found` if stored items
    *   refer to unknown files.
    */
