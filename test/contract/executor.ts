@@ -241,8 +241,9 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question({ api: 'chat_completions' }));
       await eventually('the condition', () => chat.requests.length === 1);
-      const stopped = a.executor.stop({ graceMs: 3000 });
-      await delay(1200);
+      const graceMs = patience(3);
+      const stopped = a.executor.stop({ graceMs });
+      await delay(0.4 * graceMs);
       gate.resolve();
       await stopped;
       assert.equal((await a.store.get(run.id))?.status, 'completed');

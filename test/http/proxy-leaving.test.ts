@@ -15,7 +15,7 @@ import {
 import { patience } from '../support/time-limit.ts';
 
 /** How soon after a client disconnects its provider's connection must be closed. */
-const LIMIT = { timeoutMs: 1000 };
+const LIMIT = { timeoutMs: patience(1) };
 
 interface Phase {
   name: string;

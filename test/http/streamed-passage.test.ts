@@ -330,9 +330,14 @@ describe('passthrough APIs', function () {
   });
 
   it('wait for a free connection no longer than for an answer, and are not sent later', async () => {
+    const seconds = patience(0.4) / 1000;
     await using one = await startProxyGateway({
       providers: {
-        files: { url: provider.url, timeouts: { connect: 0.4, first_byte: 0.5, idle: 0.5 }, maxConnections: 1 },
+        files: {
+          url: provider.url,
+          timeouts: { connect: seconds, first_byte: seconds, idle: seconds },
+          maxConnections: 1,
+        },
       },
       passthrough: [{ path: '/v1/files', provider: 'files' }],
       key: { passthrough: 'all' },

@@ -9,6 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { json, type Script, type Step, turn } from './provider-scripts.ts';
+import { patience } from './time-limit.ts';
 
 export * from './provider-scripts.ts';
 
@@ -118,7 +119,7 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
     await play(await provider.respond(request, answered++), response);
   }
 
-  async function waitFor<T>(what: string, look: () => T | undefined, timeoutMs = 10_000): Promise<T> {
+  async function waitFor<T>(what: string, look: () => T | undefined, timeoutMs = patience(10)): Promise<T> {
     const limit = AbortSignal.timeout(timeoutMs);
     for (;;) {
       const found = look();

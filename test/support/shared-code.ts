@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { gatewayFolder, startGatewayProcess } from './gateway-process.ts';
-import { patience } from './time-limit.ts';
+import { BETWEEN_TESTS_MS, patience } from './time-limit.ts';
 
 /**
  * Keeps compiled code for all processes of a test run. Node writes a file's code once, with the functions that had run by
@@ -25,8 +25,9 @@ export async function mochaGlobalSetup(): Promise<void> {
 export const mochaHooks = {
   /** The limit of .mocharc.cjs was set when the run began, and the machine may have become slower. */
   beforeEach(this: Mocha.Context) {
+    const limit = patience(10, BETWEEN_TESTS_MS);
     const test = this.currentTest;
-    if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), patience(10)));
+    if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), limit));
   },
   /** After each file, because workers of a parallel run are ended without writing their compiled code. */
   afterAll: () => flushCompileCache(),

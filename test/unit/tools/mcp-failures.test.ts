@@ -18,6 +18,7 @@ import {
   startScriptedMcpServer,
   textResult,
 } from '../../support/scripted-mcp-server.ts';
+import { patience } from '../../support/time-limit.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
 const never = new AbortController().signal;
@@ -312,7 +313,9 @@ describe('misbehaving MCP servers', () => {
     });
     for (const offered of ['s.call', 's.echo']) {
       hangs = offered === 's.call';
-      await using opened = open({ url: server.url, timeoutMs: 200 }, { restMs: 60_000, listLifetimeMs: 0 });
+      // The first list of the second server must come within it.
+      const timeoutMs = patience(0.3);
+      await using opened = open({ url: server.url, timeoutMs }, { restMs: 60_000, listLifetimeMs: 0 });
       await opened.tools({ signal: never });
       hangs = true;
       const names = async () => (await opened.tools({ signal: never })).map(({ name }) => name);
@@ -425,7 +428,7 @@ describe('misbehaving MCP servers', () => {
         },
       },
     });
-    await using opened = open({ url: server.url, accessToken: SECRET, timeoutMs: 1_500 }, { restMs: 0 });
+    await using opened = open({ url: server.url, accessToken: SECRET, timeoutMs: patience(1.5) }, { restMs: 0 });
     const tools = await opened.tools({ signal: never });
     for (const [name, code, pattern] of [
       ['cut', 'mcp_unavailable'],
