@@ -14,11 +14,12 @@ import { openHarness, question, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-/** The monotonic clock, which a test moves forward, as if the process had been frozen. */
-function steppingClock() {
+/** The monotonic clock, which a test moves forward, as if the process had been frozen; else it stands, unless it `runs`. */
+function steppingClock({ runs = false } = {}) {
   let ahead = 0;
   const real = performance.now.bind(performance);
-  mock.method(performance, 'now', () => real() + ahead);
+  const at = real();
+  mock.method(performance, 'now', () => (runs ? real() : at) + ahead);
   return {
     forward(ms: number) {
       ahead += ms;
@@ -105,7 +106,7 @@ describe('a run whose owner was frozen while another instance took it over', () 
 
   it('gets no tool call from the former owner, although its last append succeeded', async () => {
     const inner = await memoryStore();
-    const clock = steppingClock();
+    const clock = steppingClock({ runs: true });
     const called: unknown[] = [];
     const taken = Promise.withResolvers<void>();
     const store = wrapStore(inner, {

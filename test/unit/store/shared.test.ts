@@ -17,6 +17,13 @@ import { until } from '../../support/http-gateway.ts';
 import { storageOf } from '../../support/storage-of.ts';
 import { wrapStore } from '../../support/wrapped-store.ts';
 
+/** Whether a worker that hardly waits is answered. */
+const answers = (worker: SharedStorage): Promise<true | undefined> =>
+  worker.entries.revision('any').then(
+    () => true,
+    () => undefined,
+  );
+
 describe('a store held by another process of the gateway', () => {
   it('says what to do if the folder for temporary files is gone, or too long for a socket', async () => {
     const long = mkdtempSync(join(tmpdir(), `long-${'x'.repeat(100)}-`));
@@ -160,13 +167,8 @@ describe('a store held by another process of the gateway', () => {
     const renewed = new Admission(worker.limits).renewRun({ id: 'run', keyId: 'ann', held: { tokens: 60 }, runMs: 1 });
     await assert.rejects(renewed, { code: 'store_unavailable' });
     frozen.resolve();
-    const answered = () =>
-      worker.entries.revision('any').then(
-        () => true,
-        () => undefined,
-      );
     // The first answer follows the late one, the second whatever the worker did because of it.
-    for (const _ of [1, 2]) await until(answered);
+    for (const _ of [1, 2]) await until(() => answers(worker));
     void budget.settle('ann', 'run', {});
     assert.equal(budget.used('ann').used, 40);
     await worker.runs.close();
@@ -216,7 +218,7 @@ describe('a store held by another process of the gateway', () => {
     const subscribing = worker.runs.subscribe(newRun().id, { onBatch: () => {}, onGap: () => {} });
     await assert.rejects(Promise.resolve(subscribing), { code: 'store_unavailable' });
     // An answer to this call shows that the process has read that the subscription is over.
-    await worker.entries.revision('any');
+    await until(() => answers(worker));
     frozen.resolve();
     await ended.promise;
     await worker.runs.close();
