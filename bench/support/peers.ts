@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/redis.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import type { Peers } from './options.ts';
 import { startProgram, startScript, type Target } from './processes.ts';
 

@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, mkdtempDisposableSync, readFileSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.ts';
 import { installedWithIt, linkInstalled } from '../support/packed-package.ts';
-import { freePort } from '../support/redis.ts';
 import { Spawned } from '../support/spawned.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -5,8 +5,8 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
+import { freePort } from './free-port.ts';
 import { IDLE_LOAD } from './idle-load.ts';
-import { freePort } from './redis.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

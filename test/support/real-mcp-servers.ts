@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 
 /** The MCP servers of test/mcp-servers: published programs, used in tests as an operator would use them. */
 
@@ -32,12 +33,15 @@ export interface RunningMcpServer extends AsyncDisposable {
   readonly process: ChildProcess;
 }
 
-/** Starts `server-everything` on loopback, with streamable HTTP (`/mcp`) or the older transport (`/sse`); on `port` if it is not 0. */
-export async function startEverythingServer(transport: 'streamableHttp' | 'sse', port = 0): Promise<RunningMcpServer> {
+/** Starts `server-everything` on loopback, with streamable HTTP (`/mcp`) or the older transport (`/sse`). */
+export async function startEverythingServer(
+  transport: 'streamableHttp' | 'sse',
+  onPort?: number,
+): Promise<RunningMcpServer> {
   const program = mcpServerProgram('@modelcontextprotocol/server-everything');
   const child = spawn(process.execPath, ['--import', join(FOLDER, 'on-loopback.mjs'), program, transport], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: { ...process.env, LOOPBACK_PORT: String(port) },
+    env: { ...process.env, LOOPBACK_PORT: String(onPort ?? (await freePort())) },
   });
   const [message] = await Promise.race([
     once(child, 'message'),

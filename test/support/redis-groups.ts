@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
-import { end, freePort, REDIS_SERVER, type RedisServer, ready, startRedis } from './redis.ts';
+import { freePort } from './free-port.ts';
+import { end, REDIS_SERVER, type RedisServer, ready, startRedis } from './redis.ts';
 
 /** Sends one command to a server. */
 export async function ask(port: number, ...args: string[]): Promise<unknown> {

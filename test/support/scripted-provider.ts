@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 import { json, type Script, type Step, turn } from './provider-scripts.ts';
 import { patience } from './time-limit.ts';
 
@@ -162,11 +163,7 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
 
 /** A base URL at which nothing listens: connections are refused. */
 export async function refusedUrl(): Promise<string> {
-  const server = createServer();
-  const port = await listen(server);
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}/v1`;
+  return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
 async function listen(server: Server): Promise<number> {

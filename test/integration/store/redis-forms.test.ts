@@ -17,7 +17,8 @@ import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, LiveReader, newRun, readAll } from '../../contract/run-store-fixture.ts';
 import { eventually } from '../../support/eventually.ts';
-import { freePort, type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import {
   ask,
   type RedisCluster,

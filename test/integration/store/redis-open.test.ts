@@ -10,7 +10,8 @@ import { store as storeSection } from '../../../src/config/schema/service.ts';
 import { checkStore } from '../../../src/store/maintenance.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { eventually } from '../../support/eventually.ts';
-import { freePort, redisOrSkip } from '../../support/redis.ts';
+import { freePort } from '../../support/free-port.ts';
+import { redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
 describe('opening the Redis store', function () {

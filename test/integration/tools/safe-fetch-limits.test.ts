@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
+import { refusedUrl } from '../../support/scripted-provider.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
 const MIB = 1024 * 1024;
@@ -109,10 +110,8 @@ describe('safe fetch limits', () => {
   });
 
   it('report a refused connection as unreachable', async () => {
-    const server = await startWebServer(() => {});
-    await server[Symbol.asyncDispose]();
     await using safe = createSafeFetch({ allowPrivateAddresses: true });
-    await assert.rejects(safe.fetch(server.origin), { code: 'unreachable', message: /ECONNREFUSED/ });
+    await assert.rejects(safe.fetch(await refusedUrl()), { code: 'unreachable', message: /ECONNREFUSED/ });
   });
 
   it('set User-Agent, and drop hop-by-hop headers of the caller', async () => {

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { S3Connection } from '../../../src/files/s3/s3-connection.ts';
+import { freePort } from '../free-port.ts';
 import type { S3Store } from './s3-place.ts';
 
 /** Starts a private MinIO, found in the `PATH`, with a bucket. */
@@ -34,13 +34,4 @@ export async function startMinio(): Promise<S3Store> {
   while (!(await makeBucket())) if (child.exitCode !== null) throw new Error('minio has ended');
   const owned = stack.move();
   return { ...store, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
 }

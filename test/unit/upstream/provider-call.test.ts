@@ -6,6 +6,7 @@ import type { Dispatcher } from 'undici';
 import { exceedsTurnShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import { type AnswerHead, ProviderCall, type ReceiverControl } from '../../../src/upstream/transport/provider-call.ts';
+import { patience } from '../../support/time-limit.ts';
 
 /** A pool whose only connection records the calls to it. */
 class NotingPool extends ConnectionPool {
@@ -124,7 +125,7 @@ describe('a compressed answer', () => {
   it('may come in several packets', async () => {
     const worker = new Worker(new URL('../../support/deflated-call.ts', import.meta.url));
     try {
-      const [text] = await once(worker, 'message', { signal: AbortSignal.timeout(9000) });
+      const [text] = await once(worker, 'message', { signal: AbortSignal.timeout(patience(9)) });
       assert.equal(text, 'in two pieces '.repeat(20));
     } finally {
       await worker.terminate();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { StoreIndexes } from '../../../src/vector-stores/index/store-indexes.ts';
 import { StoreSearch } from '../../../src/vector-stores/store-search.ts';
+import { patience } from '../../support/time-limit.ts';
 
 describe('a search in files of a request', () => {
   it('finds passages of every file, however many there are', async () => {
@@ -19,7 +20,7 @@ describe('a search in files of a request', () => {
       log: silentLogger,
     };
     using search = new StoreSearch(parts as never);
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(patience(9));
     const ids = Array.from({ length: 50 }, (_, n) => `file-${n}`);
     const found = await Promise.all(
       ids.map((id) => search.searchFile({ user: 'ann', id }, { queries: ['tide'], limit: 3 }, signal)),
