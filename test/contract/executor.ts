@@ -241,7 +241,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question({ api: 'chat_completions' }));
       await eventually('the condition', () => chat.requests.length === 1);
-      const graceMs = patience(3);
+      const graceMs = patience(1);
       const stopped = a.executor.stop({ graceMs });
       await delay(0.4 * graceMs);
       gate.resolve();
