@@ -38,7 +38,8 @@ describe('a route with an open circuit', () => {
       await using second = await startScriptedProvider({ respond: () => turn({ text: 'second' }) });
       const providers = config({ first: { base_url: first.url, max_retries: 0 }, second: { base_url: second.url } });
       const breaker = { failures: 1, openMs: 300, maxOpenMs: 300, probeMs: 60_000 };
-      const { upstream, model } = chat(providers, { breaker });
+      // The clock stands: no circuit is due for a request, however late a probe is.
+      const { upstream, model } = chat(providers, { breaker, clock: { now: () => 0 } });
       await using _ = upstream;
       assert.equal(textOf(await ask(model)), 'second');
       const failed = first.seen.turns;
