@@ -135,7 +135,11 @@ describe('real MCP servers', function () {
         args: [mcpServerProgram('@modelcontextprotocol/server-filesystem'), folder],
         allowedTools: ['read_text_file', 'list_directory'],
       });
-      tools = await opened.tools({ signal: never });
+      // On a busy machine its start may take longer than a list may.
+      tools = await eventually('its tools are listed', async () => {
+        const listed = await opened.tools({ signal: never });
+        return listed.some(({ name }) => name === 'files.read_text_file') ? listed : undefined;
+      });
     });
     after(async () => {
       await opened?.[Symbol.asyncDispose]();
