@@ -26,6 +26,11 @@ describe('a ConfinedWorker', () => {
     assert.equal(worker.alive, false);
   });
 
+  it('is ended after its time, however often it says that it has begun', async () => {
+    using worker = start('../support/begins-only.ts');
+    await assert.rejects(worker.run({}, { limits: { ...LIMITS, timeMs: 200 }, signal }), { kind: 'time' });
+  });
+
   it('runs no jobs after it is disposed of', async () => {
     using worker = checker();
     worker[Symbol.dispose]();

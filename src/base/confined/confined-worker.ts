@@ -15,8 +15,14 @@ export class JobFailedError extends Error {
   }
 }
 
-/** Limits while a process starts: generous, because an overloaded machine is slow and the caller decides how long to wait. */
+/**
+ * Limits while a process starts, or a job is on its way to it: generous, because an overloaded machine is slow and the
+ * caller decides how long to wait.
+ */
 const START_LIMITS: WorkLimits = { timeMs: 60_000, memoryBytes: Number.POSITIVE_INFINITY };
+
+/** What the entry of a process sends once it has received a whole job. */
+const BEGUN = 'begun';
 
 export interface ConfinedWorkerOptions<Answer> extends ConfinedChildOptions {
   /** Parses a message of the process into the answer; undefined for a message that an intact process never sends. */
@@ -26,13 +32,14 @@ export interface ConfinedWorkerOptions<Answer> extends ConfinedChildOptions {
 /** The job that a process is working on. */
 interface CurrentJob {
   onReady(): void;
+  onBegin(): void;
   onMessage(message: unknown): void;
   onCrash(): void;
 }
 
 /**
  * A confined child process that does one job after another until it is disposed or breaks. Its entry sends one message
- * when it has started, and one for every job. Messages go to the current job alone, so that nothing that lives as long
+ * when it has started, and two for every job: `begun`, and the answer. Messages go to the current job alone, so that nothing that lives as long
  * as the process holds on to a finished job.
  */
 export class ConfinedWorker<Answer> implements Disposable {
@@ -48,8 +55,10 @@ export class ConfinedWorker<Answer> implements Disposable {
     this.#read = read;
     this.#child = spawnConfinedChild(entry, options);
     this.#child.on('message', (message) => {
-      if (this.#hasStarted) this.#current?.onMessage(message);
-      else {
+      if (this.#hasStarted) {
+        if (message === BEGUN) this.#current?.onBegin();
+        else this.#current?.onMessage(message);
+      } else {
         this.#hasStarted = true;
         this.#current?.onReady();
       }
@@ -67,7 +76,7 @@ export class ConfinedWorker<Answer> implements Disposable {
   }
 
   /**
-   * Does one job. The limits apply once the process has started. A process that does not finish its job is killed.
+   * Does one job. The time limit applies once the process has the job, that of memory once it has started. A process that does not finish its job is killed.
    * @throws JobFailedError; the signal's reason.
    */
   async run(job: object, { limits, signal }: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
@@ -85,12 +94,21 @@ export class ConfinedWorker<Answer> implements Disposable {
       reject(signal.reason);
     };
     let limit = limitProcess(this.#child.pid, START_LIMITS, fail);
+    const limitTo = (next: WorkLimits) => {
+      limit[Symbol.dispose]();
+      limit = limitProcess(this.#child.pid, next, fail);
+    };
+    let hasBegun = false;
     const current: CurrentJob = {
       onReady: () => {
         jobHasStarted = true;
-        limit[Symbol.dispose]();
-        limit = limitProcess(this.#child.pid, limits, fail);
+        limitTo({ ...limits, timeMs: START_LIMITS.timeMs });
         this.#child.send(job, (error) => error && fail('crashed'));
+      },
+      onBegin: () => {
+        // Only once: a process that hostile input has taken over gets no more time.
+        if (!hasBegun) limitTo(limits);
+        hasBegun = true;
       },
       onMessage: (message) => {
         const answer = this.#read(message);

@@ -18,8 +18,9 @@ const WRITERS: Readonly<Record<DocumentFormat, (report: Report) => string | Buff
   json: reportJson,
 };
 
-process.on('message', ({ report, format }: { report: Report; format: DocumentFormat }) =>
-  process.send?.({ body: Buffer.from(WRITERS[format](report)) }),
-);
+process.on('message', ({ report, format }: { report: Report; format: DocumentFormat }) => {
+  process.send?.('begun');
+  process.send?.({ body: Buffer.from(WRITERS[format](report)) });
+});
 process.on('disconnect', () => process.exit(0));
 process.send?.('started');

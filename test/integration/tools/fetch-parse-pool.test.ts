@@ -13,6 +13,7 @@ import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-po
 import { FolderIndex } from '../../../src/tools/web-search/local/folder-index.ts';
 import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
 import { patience } from '../../support/time-limit.ts';
+import { zipOf } from '../../support/zip-file.ts';
 
 const never = new AbortController().signal;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -126,6 +127,23 @@ describe('parser processes', function () {
     process.kill(child, 'SIGCONT');
     assert.equal((await read).content, 'Good page');
     assert.deepEqual(await started(), [child]);
+  });
+
+  it('have as much time for a document that arrives slowly, because the gateway is kept from running', async () => {
+    const limitMs = 500;
+    using pool = new ParsePool({ size: 1, limits: { timeMs: limitMs } });
+    await pool.parse(GOOD, { signal: never });
+    const picture = { name: 'word/media/image1.png', data: Buffer.alloc(7_900_000), stored: true };
+    const data = '<w:document><w:body><w:p><w:r><w:t>Otters.</w:t></w:r></w:p></w:body></w:document>';
+    const bytes = zipOf([{ name: '[Content_Types].xml', data: '' }, { name: 'word/document.xml', data }, picture]);
+    const began = performance.now();
+    const read = pool.parse({ ...GOOD, kind: 'docx', bytes }, { signal: never });
+    // Much of the document is still to be sent after each of these turns, and its process waits.
+    while (performance.now() - began < 3 * limitMs) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+      await delay(1);
+    }
+    assert.equal((await read).content, 'Otters.');
   });
 
   it('may be killed by the system without losing a document of a folder', async function () {

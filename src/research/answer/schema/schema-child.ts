@@ -47,6 +47,9 @@ function verdictOn({ schema, value }: SchemaJob): SchemaVerdict {
   return problem === undefined ? { is: 'valid' } : { is: 'invalid', problem };
 }
 
-process.on('message', (job: SchemaJob) => process.send?.(verdictOn(job)));
+process.on('message', (job: SchemaJob) => {
+  process.send?.('begun');
+  process.send?.(verdictOn(job));
+});
 process.on('disconnect', () => process.exit(0));
 process.send?.('started');

@@ -8,6 +8,7 @@ import { read } from '../reading/read.ts';
 import type { ParseJob } from './parse-job.ts';
 
 process.on('message', (job: ParseJob) => {
+  process.send?.('begun');
   read(job).then(
     (document) => process.send?.({ type: 'parsed', document }),
     (error: unknown) => process.send?.({ type: 'failed', message: messageOf(error).slice(0, 300) }),
