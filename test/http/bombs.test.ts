@@ -174,7 +174,7 @@ describe('a gateway under attack', function () {
           method: 'POST',
           headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
           body: JSON.stringify(request),
-          signal: AbortSignal.timeout(60_000),
+          signal: AbortSignal.timeout(patience(30)),
         }).catch((error: unknown) => assert.fail(`${name} (${model}): ${error}`));
         await answer.text().catch(() => '');
         await noteStep(`${name} (${model})`);

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { isObject } from '../../src/base/json.ts';
 import { payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { type Script, type Step, startScriptedProvider } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
-/** How long the model is silent, in milliseconds: longer than `timeouts`, which are long for one core that does much else. */
-const THINKS = 1200;
-const timeouts = { idle: 0.5, patience: 0.9 };
+/** Long enough for everything but silence, also on one core that does much else. */
+const IDLE_MS = Math.max(500, patience(0.2));
+const timeouts = { idle: IDLE_MS / 1000, patience: (1.8 * IDLE_MS) / 1000 };
+/** How long the model is silent, in milliseconds: longer than `timeouts`. */
+const THINKS = Math.ceil(2.4 * IDLE_MS);
 
 const events = (...payloads: (object | number)[]): Script => ({
   status: 200,
