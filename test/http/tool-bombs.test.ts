@@ -12,8 +12,8 @@ import {
   startScriptedProvider,
   turn,
 } from '../support/scripted-provider.ts';
-import { startWebServer } from '../support/web-server.ts';
 import { patience } from '../support/time-limit.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const KEY = 'sk-of-the-attacker';
 /** The longest that a step of the event loop may take, in milliseconds of CPU time. */

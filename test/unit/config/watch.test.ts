@@ -47,6 +47,12 @@ describe('watchConfig', function () {
     return outcome;
   }
 
+  /** Replaces the file at once: a file that is written in place is empty for a moment, on a busy machine for longer. */
+  async function put(content: string): Promise<void> {
+    await writeFile(join(folder, 'next'), content);
+    await rename(join(folder, 'next'), file);
+  }
+
   it('reports a reload that fails for another reason than the file, and keeps the old configuration', async () => {
     const environment = readEnvironment({
       get MODEL(): string {
@@ -59,7 +65,7 @@ describe('watchConfig', function () {
       onOutcome: (outcome) => outcomes.emit('failing', outcome),
     });
     const next = once(outcomes, 'failing');
-    await writeFile(file, text({ broken: `mcp: { enabled: "$\{MODEL}" }` }));
+    await put(text({ broken: `mcp: { enabled: "$\{MODEL}" }` }));
     await failing.reload().catch(() => {});
     const [outcome]: ReloadOutcome[] = await next;
     assert.ok(outcome?.result === 'invalid');
@@ -67,7 +73,11 @@ describe('watchConfig', function () {
   });
 
   it('loads a file that was written in place', async () => {
-    const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
+    const reloaded = new Promise<ReloadOutcome>((resolve) => {
+      outcomes.on('outcome', (outcome) => outcome.result === 'reloaded' && resolve(outcome));
+    });
+    await writeFile(file, text({ model: 'two' }));
+    const outcome = await reloaded;
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual([Object.keys(outcome.config.models), outcome.needsRestart], [['two'], []]);
     assert.ok(outcome.changed.includes('models.two'), outcome.changed.join());
@@ -88,7 +98,7 @@ describe('watchConfig', function () {
         await delay(20);
       }
     })();
-    const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
+    const outcome = await outcomeOf(() => put(text({ model: 'two' })));
     assert.equal(outcome.result, 'reloaded');
     writing = false;
     await noise;
@@ -96,7 +106,7 @@ describe('watchConfig', function () {
 
   it('reloads on SIGHUP', async () => {
     const outcome = await outcomeOf(async () => {
-      await writeFile(file, text({ model: 'four' }));
+      await put(text({ model: 'four' }));
       process.kill(process.pid, 'SIGHUP');
     });
     assert.ok(outcome.result === 'reloaded');
@@ -108,15 +118,15 @@ describe('watchConfig', function () {
   });
 
   it('rejects an invalid file, says why, and loads the next valid one', async () => {
-    const refused = await outcomeOf(() => writeFile(file, text({ broken: 'nonsense: 1' })));
+    const refused = await outcomeOf(() => put(text({ broken: 'nonsense: 1' })));
     assert.ok(refused.result === 'invalid');
     assert.match(refused.error.message, /gateway\.yaml:6:1 nonsense: is not a known key/);
-    const mended = await outcomeOf(() => writeFile(file, text({ model: 'five' })));
+    const mended = await outcomeOf(() => put(text({ model: 'five' })));
     assert.equal(mended.result, 'reloaded');
   });
 
   it('keeps what only a restart can change, and names it', async () => {
-    const outcome = await outcomeOf(() => writeFile(file, text({ port: 9090, model: 'six' })));
+    const outcome = await outcomeOf(() => put(text({ port: 9090, model: 'six' })));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual(outcome.needsRestart, ['server.port']);
     assert.equal(outcome.config.server.port, 8080);
@@ -148,14 +158,14 @@ describe('watchConfig', function () {
       'tools: { web_search: { max_results: 3 } }',
     ];
     for (const broken of sections) {
-      const outcome = await outcomeOf(() => writeFile(file, text({ model: 'six', port: 9090, broken })));
+      const outcome = await outcomeOf(() => put(text({ model: 'six', port: 9090, broken })));
       assert.ok(outcome.result === 'reloaded', broken);
       assert.ok(
         outcome.changed.some((path) => broken.startsWith(path.split('.')[0] ?? '-')),
         `${outcome.changed}`,
       );
     }
-    const fixed = await outcomeOf(() => writeFile(file, text({ model: 'six', broken: 'files: { max_bytes: 1kb }' })));
+    const fixed = await outcomeOf(() => put(text({ model: 'six', broken: 'files: { max_bytes: 1kb }' })));
     assert.ok(fixed.result === 'reloaded' && fixed.needsRestart.includes('files.max_bytes'), JSON.stringify(fixed));
   });
 
