@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '../../../src/config/config-error.ts';
@@ -36,12 +36,15 @@ describe('a configuration with many keys', function () {
       { length: COUNT },
       (_, n) => `  - { id: key-${n}, secret: ${changes[n] ?? `sk-of-${n}-many`} }\n`,
     );
+    const written = `${load.file}.new`;
     await writeFile(
-      load.file,
+      written,
       `${text()
         .replace(/keys: .*/, 'keys:')
         .trimEnd()}\n${keys.join('')}`,
     );
+    // At once: a slow write would be reloaded before the test asks for it.
+    await rename(written, load.file);
   };
   const watched = async () => {
     const loaded = await loadConfig(load);
