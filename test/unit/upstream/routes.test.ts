@@ -208,7 +208,8 @@ describe('routes', () => {
     await using good = await startScriptedProvider({ respond: () => turn({ text: 'good' }) });
     const { upstream, model } = chat(config({ bad: { base_url: bad.url }, good: { base_url: good.url } }), {
       clock: { now: () => now },
-      breaker: { failures: 2, openMs: 1000, maxOpenMs: 1000, probeMs: 1000 },
+      // So long that no probe in the background, which goes by real time, comes in between.
+      breaker: { failures: 2, openMs: 60_000, maxOpenMs: 60_000, probeMs: 60_000 },
     });
     await using _ = upstream;
     for (let i = 0; i < 5; i += 1) assert.equal(textOf(await ask(model)), 'good');
@@ -220,7 +221,7 @@ describe('routes', () => {
         { name: 'good', usable: true },
       ],
     );
-    now += 1001;
+    now += 60_001;
     bad.respond = () => turn({ text: 'healed' });
     assert.equal(textOf(await ask(model)), 'healed');
     assert.equal(textOf(await ask(model)), 'healed');
