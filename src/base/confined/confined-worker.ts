@@ -39,8 +39,8 @@ interface CurrentJob {
 
 /**
  * A confined child process that does one job after another until it is disposed or breaks. Its entry sends one message
- * when it has started, and two for every job: `begun`, and the answer. Messages go to the current job alone, so that nothing that lives as long
- * as the process holds on to a finished job.
+ * when it has started, and two for every job: `begun`, and the answer. Messages go to the current job alone, so that
+ * nothing that lives as long as the process holds on to a finished job.
  */
 export class ConfinedWorker<Answer> implements Disposable {
   readonly #child: ChildProcess;
@@ -76,7 +76,8 @@ export class ConfinedWorker<Answer> implements Disposable {
   }
 
   /**
-   * Does one job. The time limit applies once the process has the job, that of memory once it has started. A process that does not finish its job is killed.
+   * Does one job. The time limit applies once the process has the job, that of memory once it has started. A process that
+   * does not finish its job is killed.
    * @throws JobFailedError; the signal's reason.
    */
   async run(job: object, { limits, signal }: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
