@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Browser, BrowserContextOptions, ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContextOptions, ConsoleMessage, Dialog, Locator, Page, Request } from 'playwright-core';
+import { eventually, untilHolds } from './eventually.ts';
 import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
 import { patience } from './time-limit.ts';
 
@@ -146,9 +147,41 @@ export async function assertFits(page: Page): Promise<void> {
   const before = page.viewportSize() ?? DESK;
   for (const viewport of [DESK, PHONE]) {
     await page.setViewportSize(viewport);
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
+    await untilHolds(async () =>
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width),
+    );
   }
   await page.setViewportSize(before);
+}
+
+/** Waits until this element has the focus. */
+export async function untilFocused(page: Page, element: Locator): Promise<void> {
+  await page.locator(':focus').and(element).waitFor();
+}
+
+/** Presses a button that asks first, and confirms. It asks for four seconds only, which a busy machine may let pass. */
+export async function confirm(within: Page | Locator, { name, question }: { name: string | RegExp; question: string }) {
+  const named = (text: string | RegExp) => within.getByRole('button', { name: text, exact: true });
+  await eventually(`the button asks: ${question}`, async () => {
+    await named(name).click();
+    return named(question)
+      .click({ timeout: 3000 })
+      .then(
+        () => true,
+        () => undefined,
+      );
+  });
+}
+
+/**
+ * Scrolls a list to its end until this row of it is in sight. Rows are drawn and measured as they come into sight, which
+ * moves the end.
+ */
+export async function scrollToEnd(list: Locator, row: Locator): Promise<void> {
+  await eventually(`the end of the list: ${row}`, async () => {
+    await list.evaluate((element) => element.scrollTo(0, 1e9));
+    return row.isVisible();
+  });
 }
 
 interface ShownRun extends SyntheticParts {

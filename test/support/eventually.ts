@@ -16,3 +16,20 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
+
+/** Repeats assertions until they hold: what they look at may still be loading. Fails as they failed last. */
+export async function untilHolds(assertions: () => Promise<void> | void): Promise<void> {
+  let failure: unknown;
+  const hold = async () => {
+    try {
+      await assertions();
+      return true;
+    } catch (error) {
+      failure = error;
+      return undefined;
+    }
+  };
+  await eventually('assertions', hold, patience(15)).catch((error) => {
+    throw failure ?? error;
+  });
+}

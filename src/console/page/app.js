@@ -50,7 +50,10 @@ export async function start() {
   app.set({ wellKnownKey: hints.api_key ?? '' });
   // After signing out the user wants another key.
   const mayReuse = !history.state?.signedOut;
-  const stored = tab?.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs() : null);
+  const useLate = (key) => {
+    if (app.value.signedIn === 'out' && !history.state?.signedOut) signIn(key, { keep: true }).catch(() => {});
+  };
+  const stored = tab?.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs(useLate) : null);
   const key = stored ?? (mayReuse ? hints.api_key : null);
   if (!key) return app.set({ signedIn: 'out' });
   await signIn(key, { keep: stored !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
@@ -102,6 +105,14 @@ export function go(view, { replace = false } = {}) {
   scrollTo(0, 0);
 }
 
+/** Shows the view that `next` resolves to, unless the user has left the present one by then. */
+export async function goAfter(next, options) {
+  const { client, view } = app.value;
+  const later = await next;
+  const { client: clientNow, view: now } = app.value;
+  if (clientNow === client && now.name === view.name && now.id === view.id) go(later, options);
+}
+
 /** Puts the reader's place in the view into the address: a tab, a source, a filter. */
 export function move(change) {
   const { view } = app.value;
@@ -142,11 +153,10 @@ function applyTheme() {
 
 /** Submits a run and shows it. @throws ApiError. */
 export async function ask(body, { idempotencyKey }) {
-  const response = await app.value.client.submit(body, { idempotencyKey });
   const { max_cost, tools, tool_choice } = body;
   // Follow-ups neither propose a plan nor ask the user again.
   const { plan, clarify, ...research } = body.research ?? {};
   const asked = { max_cost, tools, tool_choice, ...(Object.keys(research).length > 0 && { research }) };
-  go({ name: 'run', id: response.id, asked });
-  return response;
+  const submitted = app.value.client.submit(body, { idempotencyKey });
+  await goAfter(submitted.then(({ id }) => ({ name: 'run', id, asked })));
 }

@@ -3,21 +3,29 @@
  * only this origin, whose pages can send requests with that key anyway.
  */
 const CHANNEL = 'research-gateway-console';
-/** Tabs answer at once: without an answer in this time there are none. In milliseconds. */
+/** Idle tabs answer at once: after this time the page asks for a key. In milliseconds. */
 const WAIT_MS = 150;
+/** How long the answer of a busy tab is waited for, in milliseconds. */
+const LATE_MS = 10_000;
 
-/** The key that another tab keeps, or null. */
-export function askOtherTabs() {
+/** The key that another tab keeps, or null. `onLate` gets a key that comes after that. */
+export function askOtherTabs(onLate) {
   const channel = new BroadcastChannel(CHANNEL);
+  setTimeout(() => channel.close(), LATE_MS);
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(null), WAIT_MS);
+    let isLate = false;
+    setTimeout(() => {
+      isLate = true;
+      resolve(null);
+    }, WAIT_MS);
     channel.onmessage = ({ data }) => {
       if (typeof data?.key !== 'string') return;
-      clearTimeout(timer);
-      resolve(data.key);
+      channel.close();
+      if (isLate) onLate(data.key);
+      else resolve(data.key);
     };
     channel.postMessage({ wanted: 'key' });
-  }).finally(() => channel.close());
+  });
 }
 
 /** Answers new tabs with the key of this one. */

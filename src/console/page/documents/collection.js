@@ -1,4 +1,4 @@
-import { app, ask, go } from '../app.js';
+import { app, ask, goAfter } from '../app.js';
 import { counted, line, number } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Composer } from '../parts/composer.js';
@@ -22,20 +22,26 @@ export function Collection({ id }) {
   const names = useNames(client);
   const { attempt, error, setError } = useAttempt();
   const [loadError, setLoadError] = useState(null);
-  const reading = collection?.file_counts.in_progress > 0;
+  // The counts and the list are two answers: either may be the older one.
+  const reading = collection?.file_counts.in_progress > 0 || files.some(({ status }) => status === 'in_progress');
+  const latest = useRef(0);
   useTitle(collection?.name ?? 'Documents');
   const refresh = async () => {
+    latest.current += 1;
+    const own = latest.current;
     try {
       const [found, { data }] = await Promise.all([
         client.collections.get(id),
         client.collections.part(id, 'files', { limit: PAGE_SIZE }),
       ]);
+      // The answer to a newer request is what holds.
+      if (own !== latest.current) return;
       setCollection(found);
       setFiles(data);
       await names.load(data);
       setLoadError(null);
     } catch (thrown) {
-      setLoadError(thrown);
+      if (own === latest.current) setLoadError(thrown);
     }
   };
   useEffect(() => void refresh(), [id]);
@@ -50,7 +56,7 @@ export function Collection({ id }) {
     await refresh();
   };
   const { waiting, add } = useFiles(addFile, { onProblem: setError });
-  const remove = () => attempt(() => client.collections.remove(id).then(() => go({ name: 'documents' })));
+  const remove = () => attempt(() => goAfter(client.collections.remove(id).then(() => ({ name: 'documents' }))));
   const removeFile = (file) => attempt(() => client.files.remove(file).then(refresh));
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
   return html`<section class="list">

@@ -1,4 +1,4 @@
-import { app, go } from '../app.js';
+import { app, goAfter } from '../app.js';
 import { bytes, counted, when } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { Button, Empty, Failure, WideField } from '../parts/controls.js';
@@ -14,8 +14,8 @@ export function Collections() {
   const [name, setName] = useState('');
   const create = (event) => {
     event.preventDefault();
-    const made = () => client.collections.create({ name: name.trim() });
-    void attempt(() => made().then(({ id }) => go({ name: 'documents', id })));
+    const made = async () => ({ name: 'documents', id: (await client.collections.create({ name: name.trim() })).id });
+    void attempt(() => goAfter(made()));
   };
   return html`<section class="list">
     <header class="list-head"><h1 tabindex="-1">Documents</h1></header>

@@ -1,5 +1,5 @@
 import { app } from '../app.js';
-import { html, useState } from '../lib/preact.js';
+import { html, useRef, useState } from '../lib/preact.js';
 import { Failure, WideField } from '../parts/controls.js';
 import { useAttempt } from '../parts/request-hooks.js';
 
@@ -9,9 +9,15 @@ export function Search({ id }) {
   const [query, setQuery] = useState('');
   const [found, setFound] = useState(null);
   const { attempt, error } = useAttempt();
+  const latest = useRef(0);
   const search = (event) => {
     event.preventDefault();
-    void attempt(async () => setFound((await client.collections.act(id, 'search', { query })).data));
+    latest.current += 1;
+    const own = latest.current;
+    void attempt(async () => {
+      const { data } = await client.collections.act(id, 'search', { query });
+      if (own === latest.current) setFound(data);
+    });
   };
   return html`<section>
     <form class="list-tools" role="search" onSubmit=${search}>

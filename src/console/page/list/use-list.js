@@ -11,18 +11,23 @@ export function useList(kind, filter) {
   const { client } = app.value;
   const [list, setList] = useState(NOTHING);
   const [loading, setLoading] = useState(false);
-  /** Counts requests, so that answers to outdated ones are dropped. */
-  const latest = useRef({ list: 0, page: 0 });
+  /** Counts lists and requests of their first page; `known`: the newest request whose answer, or a change after it, is shown. */
+  const latest = useRef({ list: 0, page: 0, known: 0 });
   const query = (after, limit = PAGE_SIZE) => ({ limit, after, ...filter });
 
   const load = async () => {
     const own = { list: latest.current.list, page: ++latest.current.page };
-    const isCurrent = () => own.list === latest.current.list && own.page === latest.current.page;
+    // Answers may take longer than the pause between two requests.
+    const isNews = () => {
+      if (own.list !== latest.current.list || own.page <= latest.current.known) return false;
+      latest.current.known = own.page;
+      return true;
+    };
     try {
       const { data, has_more: hasMore } = await kind.list(client, query());
-      if (isCurrent()) setList((before) => withFirstPage(before, { data, hasMore }));
+      if (isNews()) setList((before) => withFirstPage(before, { data, hasMore }));
     } catch (error) {
-      if (isCurrent()) setList((before) => ({ ...before, error }));
+      if (isNews()) setList((before) => ({ ...before, error }));
     }
   };
   useEffect(() => {
@@ -51,6 +56,7 @@ export function useList(kind, filter) {
   };
   /** Replaces an entry on any page, or removes it if `updated` is absent. */
   const replaceEntry = (id, updated) => {
+    latest.current.known = latest.current.page;
     const replace = (entry) => (entry.id !== id ? [entry] : updated ? [updated] : []);
     setList((before) => ({ ...before, entries: before.entries?.flatMap(replace) }));
   };

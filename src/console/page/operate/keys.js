@@ -19,12 +19,18 @@ export function Keys() {
   const [secret, setSecret] = useState(null);
   const [open, setOpen] = useState(null);
   const heading = useRef(null);
-  const read = ({ keys = [], after } = {}) =>
+  const read = () =>
     attempt(async () => {
+      const { after } = list;
       const { data, has_more: hasMore } = await client.keys.list({ limit: PAGE_SIZE, after });
       const read = new Set(data.map(({ id }) => id));
       const last = data.findLast(({ source }) => source === 'store')?.id ?? after;
-      setList({ keys: [...keys.filter(({ id }) => !read.has(id)), ...data], hasMore, after: last });
+      // Keys may have been made, changed or revoked meanwhile.
+      setList(({ keys = [] }) => ({
+        keys: [...keys.filter(({ id }) => !read.has(id)), ...data],
+        hasMore,
+        after: last,
+      }));
     });
   useEffect(() => void read(), []);
   const { keys, hasMore } = list;
@@ -50,7 +56,7 @@ export function Keys() {
       ${!making && html`<${Button} icon="ask" onClick=${() => setMaking(true)}>New key<//>`}</div>
     ${secret && html`<${Secret} key=${secret.secret} ...${secret} onSaved=${() => setSecret(null)} />`}
     ${making && html`<${KeyForm} onSubmit=${create} onCancel=${() => setMaking(false)} />`}
-    <${Failure} error=${error} onRetry=${() => read()} />
+    <${Failure} error=${error} onRetry=${read} />
     ${keys?.length === 0 && html`<${Empty} title="No keys" />`}
     ${
       keys?.length > 0 &&
@@ -66,5 +72,5 @@ export function Keys() {
         />`,
       )}</ul>`
     }
-    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(list)}>Load more<//></p>`}`;
+    ${hasMore && html`<p class="more"><${Button} onClick=${read}>Load more<//></p>`}`;
 }

@@ -1,4 +1,4 @@
-import { app, forget, go } from '../app.js';
+import { app, forget, goAfter } from '../app.js';
 import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Menu } from '../parts/controls.js';
 import { copy, jsonFile, save } from '../parts/exports.js';
@@ -12,11 +12,12 @@ export function Actions({ session, attempt, busy, onReplay }) {
   const { id, state } = session;
   const handler = (work) => () => attempt(work);
   const stop = handler(() => client.responses.act(id, 'cancel'));
-  const remove = handler(async () => {
+  const removed = async () => {
     await client.responses.remove(id);
     forget(id);
-    go({ name: 'runs' }, { replace: true });
-  });
+    return { name: 'runs' };
+  };
+  const remove = handler(() => goAfter(removed(), { replace: true }));
   const report = (format) => handler(async () => save(await client.report(id, format)));
   const copyReport = handler(async () => {
     await copy(await (await client.report(id, 'md')).blob.text());

@@ -1,8 +1,8 @@
 import { app } from '../app.js';
 import { asText, exactly, line, toTheSecond } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useEffect } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
-import { useAttempt } from '../parts/request-hooks.js';
+import { useAttempt, useRequest } from '../parts/request-hooks.js';
 
 /** How often open deliveries are read again, in milliseconds. */
 const POLL_MS = 5000;
@@ -10,14 +10,10 @@ const POLL_MS = 5000;
 /** The webhook deliveries of a run, empty until they are read. `reread` reads them again. */
 export function useDeliveries(id, { ended }) {
   const { client } = app.value;
-  const [deliveries, setDeliveries] = useState([]);
-  const read = () =>
-    client.deliveries.list({ run: id }).then(
-      ({ data }) => setDeliveries(data),
-      // The page itself says so if the run is gone.
-      () => {},
-    );
-  useEffect(() => void (ended && read()), [id, ended]);
+  const load = async () => (ended ? (await client.deliveries.list({ run: id })).data : []);
+  // The page itself says so if the run is gone.
+  const { found, read } = useRequest(load, [id, ended]);
+  const deliveries = found ?? [];
   const isUnderWay = deliveries.some(({ status }) => status === 'pending');
   useEffect(() => {
     if (!isUnderWay) return;

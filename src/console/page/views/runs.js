@@ -33,7 +33,7 @@ export function Runs({ kind = 'runs', place = {} }) {
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2));
   const act = async (id, work) => {
     const updated = await work();
-    if (!updated) setChosen(chosen.filter((other) => other !== id));
+    if (!updated) setChosen((before) => before.filter((other) => other !== id));
     replaceEntry(id, updated);
     void load();
   };
