@@ -6,8 +6,8 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { askOn, openConsole, untilStatus } from '../support/console-page.ts';
-import { until } from '../support/http-gateway.ts';
+import { askOn, confirm, openConsole, scrollToEnd, untilFocused, untilStatus } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
 import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
@@ -77,11 +77,23 @@ describe('accessibility of the console', function () {
     }
   };
 
-  const assertNothingSticksOut = async (page: Page, view: string) => {
-    const width: unknown = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    assert.equal(width, 0, `${view} is wider than its window`);
+  const assertNothingSticksOut = (page: Page, view: string) =>
+    untilHolds(async () => {
+      const width: unknown = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      assert.equal(width, 0, `${view} is wider than its window`);
+    });
+  /** What each tab of a run shows once it is drawn. */
+  const TABS = [
+    { tab: /^Timeline/, drawn: '.timeline-wide .row, .timeline-wide .quiet' },
+    { tab: /^Waterfall/, drawn: '.fall-shares, .empty' },
+    { tab: /^Sources/, drawn: '.run-main .card, .empty' },
+    { tab: /^Log/, drawn: '.log-row' },
+  ];
+  const openTab = async (page: Page, { tab, drawn }: (typeof TABS)[number]) => {
+    await page.getByRole('tab', { name: tab }).click();
+    await page.locator(drawn).first().waitFor();
   };
 
   it('axe finds nothing serious in any view, light or dark', async () => {
@@ -100,6 +112,7 @@ describe('accessibility of the console', function () {
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertAccessible(page, 'run');
     await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByRole('menuitem').first().waitFor();
     await assertAccessible(page, 'run with an open menu', '[role=menu]');
     await page.keyboard.press('Escape');
     await page.locator('.prose .cite').first().focus();
@@ -109,14 +122,14 @@ describe('accessibility of the console', function () {
     await page.getByRole('dialog').waitFor();
     await assertAccessible(page, 'source', 'dialog[open]');
     await page.keyboard.press('Escape');
-    for (const tab of [/^Timeline/, /^Waterfall/, /^Sources/, /^Log/]) {
-      await page.getByRole('tab', { name: tab }).click();
-      if (tab.source === '^Waterfall') await page.getByText('waiting for the model').waitFor();
-      if (tab.source === '^Waterfall') {
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const each of TABS) {
+      await openTab(page, each);
+      if (each.tab.source === '^Waterfall') {
         await page.getByRole('button', { name: 'Prompt of Turn 1' }).click();
         await page.getByText('Texts are shown only if').waitFor();
       }
-      await assertAccessible(page, `run, ${tab}`, '[role=tabpanel]');
+      await assertAccessible(page, `run, ${each.tab}`, '[role=tabpanel]');
     }
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
@@ -128,8 +141,8 @@ describe('accessibility of the console', function () {
     await page.keyboard.press('Enter');
     await page.getByText('No documents yet').waitFor();
     await assertAccessible(page, 'a collection');
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete? Its documents stay.' }).click();
+    await confirm(page, { name: 'Delete', question: 'Delete? Its documents stay.' });
+    await page.getByText('No collections yet').waitFor();
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertAccessible(page, 'operate');
@@ -195,13 +208,14 @@ describe('accessibility of the console', function () {
       assert.fail(`Tab does not reach ${found}; the focus is on ${await focused()}`);
     };
     // The question has the focus from the start.
+    await untilFocused(page, page.getByLabel('Question', { exact: true }));
     await page.keyboard.type(QUESTION);
     await press('Control+Enter');
     await untilStatus(page, 'completed');
     await page.locator('.prose .cite').first().waitFor();
     await tabTo(/^Report$/);
     await press('ArrowRight');
-    assert.match(String(await focused()), /^Timeline/);
+    await untilFocused(page, page.getByRole('tab', { name: /^Timeline/ }));
     await press('ArrowLeft');
     await page.locator('.prose .cite').first().waitFor();
     await tabTo(/^1$/);
@@ -209,7 +223,7 @@ describe('accessibility of the console', function () {
     await page.getByRole('dialog').waitFor();
     await press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.match(String(await focused()), /^1$/, 'the focus is where it was');
+    await untilHolds(async () => assert.match(String(await focused()), /^1$/, 'the focus is where it was'));
     await tabTo(/^question$/);
     await page.keyboard.type('And at the end?');
     await press('Control+Enter');
@@ -229,7 +243,7 @@ describe('accessibility of the console', function () {
     await tabTo(/^Runs$/);
     await press('Enter');
     await page.locator('.entry-line').first().waitFor();
-    assert.equal(await focused(), 'Runs', 'the focus is on the heading of the new view');
+    await untilFocused(page, page.getByRole('heading', { level: 1, name: 'Runs' }));
     await console.assertHarmless();
   });
 
@@ -245,11 +259,12 @@ describe('accessibility of the console', function () {
     await askOn(page, german);
     await untilStatus(page, 'incomplete');
     await assertNothingSticksOut(page, 'run');
-    for (const tab of [/^Timeline/, /^Waterfall/, /^Sources/, /^Log/]) {
-      await page.getByRole('tab', { name: tab }).click();
-      await assertNothingSticksOut(page, `run, ${tab}`);
+    for (const each of TABS) {
+      await openTab(page, each);
+      await assertNothingSticksOut(page, `run, ${each.tab}`);
     }
     await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByRole('menuitem').first().waitFor();
     for (const entry of await page.getByRole('menuitem').all()) {
       const box = await entry.boundingBox();
       assert.ok(box && box.x >= 0 && box.x + box.width <= 360, 'the whole menu can be read');
@@ -315,25 +330,22 @@ describe('accessibility of the console', function () {
     const rows = () => page.locator('.run-side .row').count();
     assert.ok((await rows()) < 80, `${await rows()} rows are drawn`);
     const last = page.locator('.run-side .row', { hasText: 'Report' });
-    await until(async () => {
-      await page.evaluate(`document.querySelector('.run-side .virtual').scrollTo(0, 1e9)`);
-      return (await last.isVisible()) || undefined;
-    });
+    await scrollToEnd(page.locator('.run-side .virtual'), last);
     assert.ok((await rows()) < 80, `${await rows()} rows are drawn`);
-    await page.evaluate(
-      `document.querySelector('.run-side .virtual').scrollTo(0, document.querySelector('.run-side .virtual').scrollHeight / 2)`,
-    );
+    await page.locator('.run-side .virtual').evaluate((list) => list.scrollTo(0, list.scrollHeight / 2));
     await page
       .locator('.run-side .row', { hasText: /query 2[45]\d\d/ })
       .first()
       .waitFor();
     await page.getByRole('tab', { name: /^Log/ }).click();
-    await page.evaluate(`document.querySelector('.log .virtual').scrollTo(0, 1e9)`);
-    await page.locator('.log-row', { hasText: /^100\d\dcompleted/ }).waitFor();
+    await scrollToEnd(page.locator('.log .virtual'), page.locator('.log-row', { hasText: /^100\d\dcompleted/ }));
     assert.ok((await page.locator('.log-row').count()) < 120);
     await page.locator('.log-row').last().click();
-    const event = await page.getByRole('figure', { name: /^Event 100\d\d/ }).boundingBox();
-    assert.ok(event && event.y < 700, 'what was chosen is in sight');
+    const event = page.getByRole('figure', { name: /^Event 100\d\d/ });
+    await untilHolds(async () => {
+      const box = await event.boundingBox();
+      assert.ok(box && box.y < 700, 'what was chosen is in sight');
+    });
     await page.getByRole('tab', { name: /^Sources/ }).click();
     await page.locator('.card').first().waitFor();
     assert.ok((await page.locator('.card').count()) <= 400);

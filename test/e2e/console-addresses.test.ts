@@ -5,8 +5,8 @@ import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { openConsole, PHONE, signIn } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
-import { until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
 const ANN = 'sk-console-of-ann';
@@ -40,6 +40,8 @@ describe('URLs of the console', function () {
   };
   const open = (options: { viewport?: { width: number; height: number } } = {}) =>
     openConsole(browser, { url: gateway.url, secrets: [ANN, BOB], ...options });
+  const untilTitle = (page: Page, title: string) =>
+    untilHolds(async () => assert.equal(await page.title(), `${title} · research-gateway`));
   const heading = (page: Page, name: string | RegExp = QUESTION) => page.getByRole('heading', { name, level: 1 });
 
   it('the URL of a run shows it after sign-in and after a reload, with its title', async () => {
@@ -48,17 +50,16 @@ describe('URLs of the console', function () {
     await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
     await signIn(page, ANN);
     await heading(page).waitFor();
-    assert.equal(await page.title(), `${QUESTION} · research-gateway`);
+    await untilTitle(page, QUESTION);
     assert.equal(await page.getByRole('banner').count(), 1, 'one header');
-    assert.equal(await page.getByRole('tab', { name: /^Sources/ }).getAttribute('aria-selected'), 'true');
+    await page.getByRole('tab', { name: /^Sources/, selected: true }).waitFor();
     await page.getByRole('tab', { name: /^Report/ }).click();
     await page
       .getByRole('button', { name: /^Source 1:/ })
       .first()
       .click();
     const source = await page.getByRole('dialog').getByRole('heading', { level: 2 }).innerText();
-    const address = page.url();
-    assert.ok(address.endsWith(`/console/runs/${run}#source=1`), address);
+    await page.waitForURL(`${gateway.url}/console/runs/${run}#source=1`);
     await page.reload();
     await page.getByRole('dialog').getByRole('heading', { name: source }).waitFor();
     await page.keyboard.press('Escape');
@@ -67,14 +68,14 @@ describe('URLs of the console', function () {
     // On a phone the tabs do not all fit: the selected one is scrolled into view.
     await page.goto(`${gateway.url}/console/runs/${run}#tab=log`);
     await page.reload();
-    await until(async () => {
+    await untilHolds(async () => {
       const box = await page.getByRole('tab', { name: /^Log \d+/ }).boundingBox();
-      return (box && box.x + box.width < PHONE.width - 15) || undefined;
+      assert.ok(box && box.x + box.width < PHONE.width - 15);
     });
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await heading(page, 'Runs').waitFor();
-    assert.equal(page.url(), `${gateway.url}/console/runs`);
-    assert.equal(await page.title(), 'Runs · research-gateway');
+    await page.waitForURL(`${gateway.url}/console/runs`);
+    await untilTitle(page, 'Runs');
     await page.goBack();
     await heading(page).waitFor();
     await console.assertHarmless();
@@ -90,7 +91,7 @@ describe('URLs of the console', function () {
       await entry.waitFor();
       const [other] = await Promise.all([context.waitForEvent('page'), entry.click({ modifiers: ['ControlOrMeta'] })]);
       await heading(other).waitFor();
-      assert.equal(other.url(), `${gateway.url}/console/runs/${run}`);
+      await other.waitForURL(`${gateway.url}/console/runs/${run}`);
       assert.equal(await heading(page, 'Runs').count(), 1, 'the list stays');
       // A tab that signed out asks for a key, even while other tabs are signed in.
       await other.getByRole('button', { name: 'Sign out' }).click();

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { assertFits, DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { assertFits, confirm, DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { gatewayFolder } from '../support/gateway-process.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
@@ -149,15 +150,17 @@ describe('asking in the console', function () {
     await page.locator('input[type=file]').first().setInputFiles(files);
     await page.getByText('2 documents, 1 read, 1 could not be read').waitFor();
     const list = page.getByRole('list', { name: 'Documents' });
-    assert.match(await list.innerText(), /broken\.pdf\s*failed\s*\S+[\s\S]*lake <img src=x>\.txt\s*completed/);
+    // The names are read after the files.
+    await untilHolds(async () =>
+      assert.match(await list.innerText(), /broken\.pdf\s*failed\s*\S+[\s\S]*lake <img src=x>\.txt\s*completed/),
+    );
     await assertFits(page);
     await page.getByLabel('Search these documents').fill('how deep is the lake');
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     const passages = page.getByRole('list', { name: 'Passages' });
     await passages.getByText('1642 metres deep').waitFor();
     await page.reload();
-    await page.getByRole('button', { name: 'Delete broken.pdf' }).click();
-    await page.getByRole('button', { name: 'Delete everywhere?' }).click();
+    await confirm(page, { name: 'Delete broken.pdf', question: 'Delete everywhere?' });
     await page.getByText('1 document', { exact: true }).waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1);
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
@@ -165,11 +168,9 @@ describe('asking in the console', function () {
     assert.deepEqual(sent.tools, [{ type: 'file_search', vector_store_ids: [id] }]);
     await page.getByText('It is deep.').first().waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: /^Delete lake/ }).click();
-    await page.getByRole('button', { name: 'Delete everywhere?' }).click();
+    await confirm(page, { name: /^Delete lake/, question: 'Delete everywhere?' });
     await page.getByText('No documents yet').waitFor();
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByRole('button', { name: 'Delete? Its documents stay.' }).click();
+    await confirm(page, { name: 'Delete', question: 'Delete? Its documents stay.' });
     await page.getByText('No collections yet').waitFor();
     await console.assertHarmless();
   });
@@ -230,7 +231,7 @@ describe('asking in the console', function () {
       { type: 'input_file', file_id: 'file-2' },
       { type: 'input_text', text: 'What does it say?' },
     ]);
-    assert.deepEqual(removed, ['DELETE /v1/files/file-1']);
+    await untilHolds(() => assert.deepEqual(removed, ['DELETE /v1/files/file-1']));
     await console.assertHarmless();
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { sharedBrowser } from '../support/browser.ts';
 import { chart, fenced } from '../support/charts.ts';
 import { openConsole, signIn } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway } from '../support/research-gateway.ts';
 import { patience } from '../support/time-limit.ts';
@@ -44,8 +45,10 @@ describe('charts in a browser', function () {
     await svg.waitFor();
     assert.equal(await svg.locator('> title').textContent(), HOSTILE);
     assert.equal(await svg.locator('rect').count(), 2);
-    const box = await svg.boundingBox();
-    assert.ok(box && box.width > 300 && box.height > 150, 'it has a size');
+    await untilHolds(async () => {
+      const box = await svg.boundingBox();
+      assert.ok(box && box.width > 300 && box.height > 150, 'it has a size');
+    });
     await console.assertHarmless();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open').filter({ hasText: 'Code' }).click();

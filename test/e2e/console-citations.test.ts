@@ -4,8 +4,8 @@ import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { assertFits, DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
-import { until } from '../support/http-gateway.ts';
 import { syntheticCitation } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -79,8 +79,9 @@ describe('citations, claims and the outline of a report', function () {
     const { page } = console;
     const card = page.getByRole('tooltip');
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).hover();
-    await card.waitFor();
-    assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01\s+quoted/);
+    await untilHolds(async () =>
+      assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01\s+quoted/),
+    );
     // The pointer can move onto the card, so its text can be selected.
     await card.getByText('Source number 1').hover();
     assert.equal(await card.count(), 1);
@@ -97,19 +98,27 @@ describe('citations, claims and the outline of a report', function () {
     await using console = await open({ viewport: DESK });
     const { page } = console;
     const claims = page.getByRole('group', { name: 'Claims' });
-    assert.equal(await claims.innerText(), '42 claims, 36 quoted, 3 partial, 1 not found, 2 without a source');
+    await untilHolds(async () =>
+      assert.equal(await claims.innerText(), '42 claims, 36 quoted, 3 partial, 1 not found, 2 without a source'),
+    );
     await claims.getByRole('button', { name: '3 partial' }).focus();
     await page.keyboard.press('Enter');
     const focused = page.locator(':focus');
-    assert.equal(await focused.getAttribute('aria-label'), 'Source 2: Source number 2 (partial)');
+    await untilHolds(async () =>
+      assert.equal(await focused.getAttribute('aria-label'), 'Source 2: Source number 2 (partial)'),
+    );
     const card = page.getByRole('tooltip');
     await card.getByText('Salt air corrodes the coils.').waitFor();
     await card.getByText('The source says a part of this.').waitFor();
-    assert.equal(await focused.getAttribute('aria-describedby'), await card.getAttribute('id'));
+    await untilHolds(async () =>
+      assert.equal(await focused.getAttribute('aria-describedby'), await card.getAttribute('id')),
+    );
     await page.keyboard.press('Tab');
     await card.getByText('What was read of this source does not say this.').waitFor();
     await claims.getByRole('button', { name: '3 partial' }).press('Enter');
-    assert.equal(await focused.getAttribute('aria-label'), 'Source 4: Source number 4 (partial)');
+    await untilHolds(async () =>
+      assert.equal(await focused.getAttribute('aria-label'), 'Source 4: Source number 4 (partial)'),
+    );
     await console.assertHarmless();
   });
 
@@ -119,8 +128,12 @@ describe('citations, claims and the outline of a report', function () {
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).tap();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(WORDS).waitFor();
-    const dialogText = await dialog.innerText();
-    assert.match(dialogText, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
+    await untilHolds(async () =>
+      assert.match(
+        await dialog.innerText(),
+        /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/,
+      ),
+    );
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'detached' });
     // The sentence is shown without the numbers of other citations.
@@ -133,21 +146,23 @@ describe('citations, claims and the outline of a report', function () {
     await using console = await open({ viewport: DESK });
     const { page } = console;
     const outline = page.getByRole('navigation', { name: 'Contents' });
-    const current = () => outline.locator('[aria-current]').innerText();
-    assert.deepEqual(await outline.getByRole('link').allInnerTexts(), [
-      'Heat pumps',
-      'What shortens it',
-      'Sizing',
-      'Costs',
-    ]);
-    assert.equal(await current(), 'Heat pumps');
+    const untilCurrent = (name: string) => outline.locator('[aria-current]').getByText(name, { exact: true }).waitFor();
+    await untilHolds(async () =>
+      assert.deepEqual(await outline.getByRole('link').allInnerTexts(), [
+        'Heat pumps',
+        'What shortens it',
+        'Sizing',
+        'Costs',
+      ]),
+    );
+    await untilCurrent('Heat pumps');
     await page.getByRole('heading', { name: 'Sizing' }).evaluate((heading) => heading.scrollIntoView());
-    await until(async () => (await current()) === 'Sizing' || undefined);
+    await untilCurrent('Sizing');
     await outline.getByRole('link', { name: 'What shortens it' }).press('Enter');
-    await until(async () => (await current()) === 'What shortens it' || undefined);
-    assert.ok(page.url().endsWith('/console/runs/resp_1#part=1'), page.url());
+    await untilCurrent('What shortens it');
+    await page.waitForURL(`${gateway.url}/console/runs/resp_1#part=1`);
     await page.reload();
-    await until(async () => (await current().catch(() => '')) === 'What shortens it' || undefined);
+    await untilCurrent('What shortens it');
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('slider', { name: 'Event' }).press('Home');
     await outline.waitFor({ state: 'detached' });
@@ -158,11 +173,13 @@ describe('citations, claims and the outline of a report', function () {
     await using console = await open({ viewport: PHONE });
     const { page } = console;
     const part = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Costs' });
+    const contents = page.getByText('Contents', { exact: true }).filter({ visible: true });
+    await contents.waitFor();
     assert.equal(await part.count(), 0);
-    await page.getByText('Contents', { exact: true }).filter({ visible: true }).click();
+    await contents.click();
     await part.click();
     const heading = page.getByRole('heading', { name: 'Costs' });
-    await until(async () => ((await heading.boundingBox())?.y ?? 1e9) < PHONE.height || undefined);
+    await untilHolds(async () => assert.ok(((await heading.boundingBox())?.y ?? 1e9) < PHONE.height));
     await console.assertHarmless();
   });
 
@@ -171,11 +188,14 @@ describe('citations, claims and the outline of a report', function () {
     const { page } = console;
     await page.getByText('They last 17.5 years on average').selectText();
     await page.keyboard.press('ControlOrMeta+c');
-    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
-    assert.match(
-      copied,
-      /^They last 17.5 years on average \[1\]\. Salt shortens that \[2\], and so does cycling \[3\]\. Some are older \[4\]\./,
-    );
+    let copied = '';
+    await untilHolds(async () => {
+      copied = String(await page.evaluate('navigator.clipboard.readText()'));
+      assert.match(
+        copied,
+        /^They last 17.5 years on average \[1\]\. Salt shortens that \[2\], and so does cycling \[3\]\. Some are older \[4\]\./,
+      );
+    });
     assert.match(copied, /\n\n\[1\] Source number 1\. https:\/\/example\.org\/1\n\[2\] Source number 2\./);
     await console.assertHarmless();
   });
@@ -206,6 +226,8 @@ describe('citations, claims and the outline of a report', function () {
     const citations = page.getByRole('button', { name: /^Source \d+:/ });
     for (let at = 0; at < HOSTILE_TEXTS.length; at += 1) {
       await citations.nth(at).focus();
+      // The card before it may still be there.
+      await citations.nth(at).and(page.locator('[aria-describedby]')).waitFor();
       await page.getByRole('tooltip').waitFor();
     }
     await assertFits(page);

@@ -4,6 +4,7 @@ import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { askOn, assertFits, DESK, openConsole, PHONE, routeRuns, untilStatus } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -45,6 +46,9 @@ describe('finding runs in the console', function () {
     return console;
   };
   const questions = (page: Page) => page.getByRole('tabpanel').getByRole('link');
+  /** Waits until the list shows one run, with this question. */
+  const untilQuestion = (page: Page, question: RegExp) =>
+    untilHolds(async () => assert.match(await questions(page).innerText(), question));
   const search = (page: Page) => page.getByRole('searchbox', { name: 'Search questions and tags' });
 
   it('lists runs by day, follow-ups under their question, with duration and cost, and filters in the URL', async () => {
@@ -52,16 +56,20 @@ describe('finding runs in the console', function () {
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs`);
     await page.getByRole('heading', { name: 'Saturday, November 21, 2026' }).waitFor();
-    const headings = await page.getByRole('heading', { level: 2 }).allInnerTexts();
-    assert.equal(headings[0], 'Today');
-    assert.equal(headings.length, 2);
+    await untilHolds(async () => {
+      const headings = await page.getByRole('heading', { level: 2 }).allInnerTexts();
+      assert.equal(headings[0], 'Today');
+      assert.equal(headings.length, 2);
+    });
     const thread = page.getByRole('listitem').filter({ hasText: 'How long do heat pumps last?' });
     const followUp = thread.getByRole('list', { name: 'Follow-ups' }).getByRole('link');
-    assert.match(await followUp.innerText(), /And in Norway\?/);
     await followUp.getByText('€1.25').waitFor();
-    assert.match(await followUp.innerText(), /1 m 15 s/);
-    const order = await questions(page).allInnerTexts();
-    assert.match(order.join('\n'), /heat pumps[\s\S]*Norway[\s\S]*tea[\s\S]*licences/);
+    await untilHolds(async () => assert.match(await followUp.innerText(), /And in Norway\?[\s\S]*1 m 15 s/));
+    // A question without a title is read by itself.
+    await untilHolds(async () => {
+      const order = await questions(page).allInnerTexts();
+      assert.match(order.join('\n'), /heat pumps[\s\S]*Norway[\s\S]*tea[\s\S]*licences/);
+    });
     await assertFits(page);
     // Filters are in the URL, and the gateway applies them.
     await page.goto(`${gateway.url}/console/runs#status=failed`);
@@ -70,7 +78,7 @@ describe('finding runs in the console', function () {
       page.getByLabel('Model').selectOption('deep'),
     ]);
     assert.equal(new URL(request.url()).search, '?limit=20&status=failed&model=deep');
-    assert.ok(page.url().endsWith('/console/runs#status=failed&model=deep'), page.url());
+    await page.waitForURL(`${gateway.url}/console/runs#status=failed&model=deep`);
     await console.assertHarmless();
   });
 
@@ -81,13 +89,13 @@ describe('finding runs in the console', function () {
     await search(page).fill('LICENCES allow');
     // This run has no title: the question is read from its input.
     await page.getByText('1 of 4 runs match.').waitFor();
-    assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
-    assert.ok(page.url().endsWith('/console/runs#q=LICENCES+allow'), page.url());
+    await untilQuestion(page, /^Which licences allow this\?/);
+    await page.waitForURL(`${gateway.url}/console/runs#q=LICENCES+allow`);
     await page.reload();
     await page.getByText('1 of 4 runs match.').waitFor();
     await search(page).fill('nightly');
     await questions(page).getByText('nightly batch').waitFor();
-    assert.match(await questions(page).innerText(), /^What is tea\?/);
+    await untilQuestion(page, /^What is tea\?/);
     await search(page).fill('nothing like it');
     await page.getByText('No matches').waitFor();
     await search(page).fill('');
@@ -95,8 +103,8 @@ describe('finding runs in the console', function () {
     await page.getByLabel('From', { exact: true }).fill('2026-11-21');
     await page.getByLabel('To', { exact: true }).fill('2026-11-22');
     await page.getByText('1 of 4 runs match.').waitFor();
-    assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
-    assert.ok(page.url().endsWith('/console/runs#from=2026-11-21&to=2026-11-22'), page.url());
+    await untilQuestion(page, /^Which licences allow this\?/);
+    await page.waitForURL(`${gateway.url}/console/runs#from=2026-11-21&to=2026-11-22`);
     await assertFits(page);
     await console.assertHarmless();
   });
@@ -118,7 +126,16 @@ describe('finding runs in the console', function () {
       }));
       return route.fulfill({ json: { data, has_more: to < total } });
     });
+    // The list is refreshed while older pages are asked for.
+    const [refreshed, answerRefresh] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let refused = 0;
+    await page.route(/v1\/responses\?limit=20$/, async (route) => {
+      if (refused > 0) {
+        refreshed.resolve();
+        await answerRefresh.promise;
+      }
+      await route.fallback();
+    });
     await page.route('**/v1/responses?*after=*', (route) => {
       refused += 1;
       return refused === 1
@@ -127,11 +144,13 @@ describe('finding runs in the console', function () {
     });
     await page.goto(`${gateway.url}/console/runs#q=needles`);
     await page.getByText('Slow down.').waitFor();
-    assert.equal(refused, 1, 'what failed is not asked for again at once');
+    await refreshed.promise;
+    assert.equal(refused, 1, 'what failed is not asked for again before the list is refreshed');
+    answerRefresh.resolve();
     await page.getByText('0 of 520 runs match; older ones were not searched.').waitFor();
     await page.getByRole('button', { name: 'Search older runs' }).click();
     await page.getByText('1 of 730 runs match.').waitFor();
-    assert.match(await questions(page).innerText(), /^The one about needles/);
+    await untilQuestion(page, /^The one about needles/);
     await console.assertHarmless();
   });
 
@@ -170,7 +189,7 @@ describe('finding runs in the console', function () {
     await page.getByRole('heading', { name: question }).waitFor();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     const followUps = page.getByRole('list', { name: 'Follow-ups' }).getByRole('link');
-    assert.match(await followUps.innerText(), /^And at the end/);
+    await untilHolds(async () => assert.match(await followUps.innerText(), /^And at the end/));
     await console.assertHarmless();
   });
 

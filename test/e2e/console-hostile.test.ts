@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { sharedBrowser } from '../support/browser.ts';
 import { openConsole, signIn, untilStatus } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
@@ -74,9 +75,8 @@ describe('the console shows hostile texts as text', function () {
     await signIn(page, KEYS.ann);
     await page.getByRole('link', { name: 'Runs' }).click();
     const entries = page.locator('.entry-line');
-    await entries.first().waitFor();
-    const count = await entries.count();
-    assert.equal(count, Math.ceil(HOSTILE_TEXTS.length / TOGETHER));
+    const count = Math.ceil(HOSTILE_TEXTS.length / TOGETHER);
+    await untilHolds(async () => assert.equal(await entries.count(), count));
     for (let at = 0; at < count; at += 1) {
       await entries.nth(at).locator('.entry-open').click();
       await untilStatus(page, 'completed');
@@ -85,6 +85,7 @@ describe('the console shows hostile texts as text', function () {
       await page.locator('.prose .cite').first().click();
       await page.getByRole('dialog').waitFor();
       await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
       await console.assertHarmless();
       await page.getByRole('link', { name: 'Runs', exact: true }).click();
       await entries.first().waitFor();
@@ -217,9 +218,10 @@ describe('the console shows hostile texts as text', function () {
     }
     // Scrolls through the timeline from start to end.
     for (let part = 0; part <= 20; part += 1) {
-      await page.evaluate(
-        `{ const list = document.querySelector('.run-side .virtual'); list.scrollTop = (list.scrollHeight * ${part}) / 20; }`,
-      );
+      const list = page.locator('.run-side .virtual');
+      await list.evaluate((element, at) => element.scrollTo(0, (element.scrollHeight * at) / 20), part);
+      // The rows are drawn with the next frame.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       await openRows(page);
     }
     await console.assertHarmless();

@@ -4,7 +4,8 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { assertFits, openConsole, PHONE, routeRuns, signIn } from '../support/console-page.ts';
+import { assertFits, confirm, openConsole, PHONE, routeRuns, signIn, untilFocused } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -61,16 +62,18 @@ describe('operating in the console', function () {
     const secret = await secretIn(shown);
     await shown.getByRole('button', { name: 'Copy secret' }).click();
     await shown.getByRole('button', { name: 'Copied' }).waitFor();
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
+    await untilHolds(async () => assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret));
     assert.equal(await status(secret), 200);
     await assertFits(page);
     await shown.getByRole('button', { name: 'I have saved it' }).click();
+    await shown.waitFor({ state: 'detached' });
     assert.ok(!(await page.content()).includes(secret), 'the secret is nowhere in the page');
 
     const key = keyNamed(page, id);
     await key.getByRole('button', { name: new RegExp(`^${id}`) }).click();
-    await key.getByText('requests per minute').waitFor();
-    assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/);
+    await untilHolds(async () =>
+      assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/),
+    );
     await key.getByLabel('Access to').selectOption('deep');
     const explained = key.getByText('allowed', { exact: true });
     await explained.waitFor();
@@ -96,16 +99,16 @@ describe('operating in the console', function () {
     await shown.getByRole('button', { name: 'I have saved it' }).click();
     await key.getByText('the old secret works until').waitFor();
 
-    await key.getByRole('button', { name: 'Revoke' }).click();
-    await key.getByRole('button', { name: 'Revoke permanently?' }).click();
+    await confirm(key, { name: 'Revoke', question: 'Revoke permanently?' });
     await key.waitFor({ state: 'detached' });
     assert.equal(await status(rotated), 401);
     await page.getByRole('link', { name: 'Audit' }).click();
     const lines = page.getByRole('row').filter({ hasText: id });
-    await lines.nth(3).waitFor();
-    assert.match(
-      (await lines.allInnerTexts()).join('\n'),
-      /key.deleted[\s\S]*key.rotated[\s\S]*key.updated[\s\S]*key.created/,
+    await untilHolds(async () =>
+      assert.match(
+        (await lines.allInnerTexts()).join('\n'),
+        /key.deleted[\s\S]*key.rotated[\s\S]*key.updated[\s\S]*key.created/,
+      ),
     );
     await assertFits(page);
     await page.reload();
@@ -150,7 +153,7 @@ describe('operating in the console', function () {
     await page.getByRole('row', { name: /^ann nightly/ }).waitFor();
     await page.getByRole('combobox', { name: /^By day/ }).selectOption('tokens');
     await page.getByRole('img', { name: /^Tokens by day/ }).waitFor();
-    assert.ok(page.url().endsWith('/console/operate/usage#by=key%2Ctag&show=tokens'), page.url());
+    await page.waitForURL(`${gateway.url}/console/operate/usage#by=key%2Ctag&show=tokens`);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'CSV' }).click(),
@@ -170,7 +173,7 @@ describe('operating in the console', function () {
     await key.getByRole('button', { name: /^boss/ }).click();
     await key.getByText('change it there').waitFor();
     await key.getByText('requests per minute').waitFor();
-    assert.match(await key.innerText(), /\d of 1,000/);
+    await key.getByText(/\d of 1,000/).waitFor();
     assert.equal(await key.getByRole('button', { name: 'Revoke' }).count(), 0);
     await key.getByLabel('Access to').selectOption('deep');
     await key.getByText('allowed', { exact: true }).waitFor();
@@ -211,16 +214,16 @@ describe('operating in the console', function () {
     await using console = await open('operate/keys', { permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
     await page.getByRole('button', { name: 'New key' }).press('Enter');
-    await page.locator(':focus').and(page.getByLabel('Id')).waitFor();
+    await untilFocused(page, page.getByLabel('Id'));
     await page.keyboard.type('by-keyboard');
     await page.keyboard.press('Enter');
     const shown = page.getByRole('group', { name: 'New secret' });
     const secret = await secretIn(shown);
-    await page.locator(':focus').and(shown).waitFor();
+    await untilFocused(page, shown);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await shown.getByRole('button', { name: 'Copied' }).waitFor();
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
+    await untilHolds(async () => assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret));
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await shown.waitFor({ state: 'detached' });
@@ -253,8 +256,9 @@ describe('operating in the console', function () {
     await page.goto(`${gateway.url}/console/runs/resp_1`);
     await page.getByRole('tab', { name: 'Deliveries 1' }).click();
     const panel = page.getByRole('tabpanel');
-    await panel.getByText('timeout').waitFor();
-    assert.match(await panel.innerText(), /failed[\s\S]*response\.completed[\s\S]*answered 503[\s\S]*timeout/);
+    await untilHolds(async () =>
+      assert.match(await panel.innerText(), /failed[\s\S]*response\.completed[\s\S]*answered 503[\s\S]*timeout/),
+    );
     await panel.getByRole('button', { name: 'Send again' }).click();
     await panel.getByText('delivered').waitFor();
     await console.assertHarmless();

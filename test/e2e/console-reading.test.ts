@@ -4,6 +4,7 @@ import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { assertFits, DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { syntheticCitation } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -76,20 +77,24 @@ describe('reading a report in the console', function () {
     await using console = await open(PHONE, RUN);
     const { page } = console;
     const words = page.getByText('Most heat pumps were replaced');
-    for (const viewport of [PHONE, DESK]) {
-      await page.setViewportSize(viewport);
-      await words.waitFor();
-      const { y, height } = await boxOf(words);
-      assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px of ${viewport.height}`);
-    }
-    // The first column of a right-to-left table is on the right.
-    const [first, second, last] = await Promise.all(
-      ['النوع', 'السنوات', 'API'].map((name) => boxOf(page.getByRole('columnheader', { name, exact: true }))),
-    );
-    assert.ok(first && second && last && first.x > second.x && second.x > last.x);
     await page.getByText('incomplete: budget used up', { exact: true }).waitFor();
     assert.equal(await page.getByText('completed', { exact: true }).count(), 0);
     await page.getByText('The research used up its budget').waitFor();
+    for (const viewport of [PHONE, DESK]) {
+      await page.setViewportSize(viewport);
+      await words.waitFor();
+      await untilHolds(async () => {
+        const { y, height } = await boxOf(words);
+        assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px of ${viewport.height}`);
+      });
+    }
+    // The first column of a right-to-left table is on the right.
+    await untilHolds(async () => {
+      const [first, second, last] = await Promise.all(
+        ['النوع', 'السنوات', 'API'].map((name) => boxOf(page.getByRole('columnheader', { name, exact: true }))),
+      );
+      assert.ok(first && second && last && first.x > second.x && second.x > last.x);
+    });
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.getByRole('link', { name: /^How long do heat pumps last.*incomplete: budget used up/s }).waitFor();
     await console.assertHarmless();

@@ -3,7 +3,17 @@ import type { Browser, Page } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { askOn, assertFits, DESK, openConsole, PHONE, routeRuns, untilStatus } from '../support/console-page.ts';
+import {
+  askOn,
+  assertFits,
+  DESK,
+  openConsole,
+  PHONE,
+  routeRuns,
+  scrollToEnd,
+  untilStatus,
+} from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { until } from '../support/http-gateway.ts';
 import { syntheticRun } from '../support/synthetic-run.ts';
@@ -61,21 +71,34 @@ describe('watching a run in the console', function () {
     await untilStatus(page, 'completed');
     const rows = fall(page).getByRole('listitem');
     await rows.filter({ hasText: /^Writing[\s\S]* in, [\d.,K]+ out/ }).waitFor();
-    const shown = await rows.allInnerTexts();
-    assert.match(shown.join('\n'), /^Turn 1[\s\S]*Search[\s\S]*Turn 2[\s\S]*Read[\s\S]*Writing/);
+    await untilHolds(async () =>
+      assert.match(
+        (await rows.allInnerTexts()).join('\n'),
+        /^Turn 1[\s\S]*Search[\s\S]*Turn 2[\s\S]*Read[\s\S]*Writing/,
+      ),
+    );
     await page.getByText(/^waiting for the model [\d.]+ s$/).waitFor();
     await rows.getByRole('button', { name: 'Prompt of Turn 1' }).click();
     const prompt = page.getByRole('region', { name: 'Prompt of Turn 1' });
     await prompt.getByText(/^2 messages, about [\d,]+ tokens\. Tools: /).waitFor();
     await prompt.getByText('Texts are shown only if').waitFor();
-    assert.match(
-      (await prompt.getByRole('listitem').allInnerTexts()).join('|'),
-      /^system [\d,]+ tokens *\|user \d+ tokens/,
+    await untilHolds(async () =>
+      assert.match(
+        (await prompt.getByRole('listitem').allInnerTexts()).join('|'),
+        /^system [\d,]+ tokens *\|user \d+ tokens/,
+      ),
     );
     await page.getByRole('button', { name: 'Close the prompt' }).click();
-    await page.reload();
-    await rows.filter({ hasText: 'Turn 1' }).waitFor();
-    assert.deepEqual(await rows.allInnerTexts(), shown, 'the times are the gateway’s');
+    {
+      await using other = await openConsole(browser, { url: gateway.url, viewport: DESK });
+      await other.page.goto(page.url());
+      const rowsThere = fall(other.page).getByRole('listitem');
+      await rowsThere.filter({ hasText: /^Writing/ }).waitFor();
+      // The page that saw the run end reads its last times a few seconds later.
+      await untilHolds(async () =>
+        assert.deepEqual(await rows.allInnerTexts(), await rowsThere.allInnerTexts(), 'the times are the gateway’s'),
+      );
+    }
     await assertFits(page);
 
     await page.getByRole('tab', { name: /^Report/ }).click();
@@ -94,12 +117,12 @@ describe('watching a run in the console', function () {
     await spent.getByText(/^\$0\.\d+/).waitFor();
     const before = await spent.innerText();
     await slider.fill('8');
-    await until(async () => (await spent.innerText()) !== before || undefined);
+    await untilHolds(async () => assert.notEqual(await spent.innerText(), before));
     await page.getByLabel('Speed').selectOption('64');
     await page.getByRole('button', { name: 'Play', exact: true }).click();
     await untilStatus(page, 'completed');
     await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
-    await until(async () => ((await page.locator('.prose').innerText()) === whole ? true : undefined));
+    await untilHolds(async () => assert.equal(await page.locator('.prose').innerText(), whole));
     await console.assertHarmless();
   });
 
@@ -129,7 +152,9 @@ describe('watching a run in the console', function () {
       return new Set(found.map((box) => box?.y)).size === 1 ? found : undefined;
     });
     assert.ok((boxes[0]?.x ?? 0) < (boxes[1]?.x ?? 0) && (boxes[1]?.x ?? 0) < (boxes[2]?.x ?? 0), 'beside each other');
-    assert.match((await columns[1]?.innerText()) ?? '', /^Lane 2 2 calls[\s\S]*in lane 2/);
+    await untilHolds(async () =>
+      assert.match((await columns[1]?.innerText()) ?? '', /^Lane 2 2 calls[\s\S]*in lane 2/),
+    );
     await assertFits(page);
     await page.getByRole('tab', { name: /^Timeline/ }).press('ArrowRight');
     await fall(page)
@@ -170,8 +195,7 @@ describe('watching a run in the console', function () {
     await page.getByRole('tab', { name: 'Waterfall' }).click();
     await page.getByText(/^tools /).waitFor();
     assert.ok((await rows()) < 120, `${await rows()} rows are drawn`);
-    await page.evaluate(`document.querySelector('.waterfall .virtual').scrollTo(0, 1e9)`);
-    await fall(page).getByText('query 4999').waitFor();
+    await scrollToEnd(page.locator('.waterfall .virtual'), fall(page).getByText('query 4999'));
     await assertFits(page);
     await console.assertHarmless();
   });

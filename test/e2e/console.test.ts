@@ -5,7 +5,8 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
+import { askOn, type ConsolePage, confirm, openConsole, untilStatus } from '../support/console-page.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { until } from '../support/http-gateway.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
 import { patience } from '../support/time-limit.ts';
@@ -49,16 +50,19 @@ describe('the console', function () {
   it('answers a first question, shows the cited passages, exports and copies the report', async () => {
     await using console = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
-    assert.equal(new URL(page.url()).pathname, '/console');
+    await page.waitForURL(`${gateway.url}/console`);
     await page.getByRole('button', { name: /^How does a client resume/ }).click();
-    assert.match(await page.getByLabel('Question', { exact: true }).inputValue(), /^How does a client resume/);
+    const question = page.getByLabel('Question', { exact: true });
+    await untilHolds(async () => assert.match(await question.inputValue(), /^How does a client resume/));
     await page.getByRole('button', { name: 'Research', exact: true }).click();
     await untilStatus(page, 'completed');
     await page.locator('.prose li').first().waitFor();
-    assert.match(await page.locator('h1').innerText(), /^How does a client resume/);
+    await page.getByRole('heading', { level: 1, name: /^How does a client resume/ }).waitFor();
     const timeline = page.getByRole('complementary', { name: 'Timeline' });
-    assert.match(await timeline.innerText(), /Plan[\s\S]*Search[\s\S]*Read[\s\S]*Report/);
-    assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
+    await untilHolds(async () => {
+      assert.match(await timeline.innerText(), /Plan[\s\S]*Search[\s\S]*Read[\s\S]*Report/);
+      assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
+    });
     const id = new URL(page.url()).pathname.split('/').at(-1);
     const headers = { authorization: 'Bearer sk-local' };
     const timelineText = await (await fetch(`${gateway.url}/v1/responses/${id}/timeline`, { headers })).text();
@@ -109,7 +113,7 @@ describe('the console', function () {
     assert.equal(JSON.parse(json.text).status, 'completed');
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), markdown.text);
+    await untilHolds(async () => assert.equal(await page.evaluate('navigator.clipboard.readText()'), markdown.text));
     await console.assertHarmless();
   });
 
@@ -129,14 +133,18 @@ describe('the console', function () {
 
     await page.getByRole('link', { name: 'Runs' }).click();
     const entries = page.locator('.entry-line');
-    await entries.first().waitFor();
-    assert.match(await entries.first().innerText(), /^How does a client resume/);
-    assert.match(await entries.nth(1).innerText(), /^And what happens at the end of a stream\?/);
+    await untilHolds(async () => {
+      assert.match(await entries.first().innerText(), /^How does a client resume/);
+      assert.match(await entries.nth(1).innerText(), /^And what happens at the end of a stream\?/);
+    });
     const before = await entries.count();
     await page.getByLabel('Status').selectOption('failed');
     await page.getByText('No matches').waitFor();
     await page.getByLabel('Status').selectOption('completed');
-    await page.getByLabel('Model').selectOption('deep');
+    await Promise.all([
+      page.waitForResponse(/v1\/responses\?.*status=completed&model=deep$/),
+      page.getByLabel('Model').selectOption('deep'),
+    ]);
     await entries.first().waitFor();
     await entries.nth(0).getByRole('checkbox').check();
     await entries.nth(1).getByRole('checkbox').check();
@@ -154,11 +162,9 @@ describe('the console', function () {
       .waitFor();
 
     await page.getByRole('link', { name: 'All runs' }).click();
-    await entries.first().waitFor();
-    assert.equal(await entries.count(), before);
-    await entries.first().getByRole('button', { name: 'Delete' }).click();
-    await entries.first().getByRole('button', { name: 'Delete?' }).click();
-    await until(async () => ((await entries.count()) === before - 1 ? true : undefined));
+    await untilHolds(async () => assert.equal(await entries.count(), before));
+    await confirm(entries.first(), { name: 'Delete', question: 'Delete?' });
+    await untilHolds(async () => assert.equal(await entries.count(), before - 1));
     await console.assertHarmless();
   });
 
@@ -227,8 +233,10 @@ describe('the console', function () {
       background: true,
     });
     // This model takes no images: the gateway's error names the field.
-    await page.getByRole('alert').waitFor();
-    assert.match(await page.getByRole('alert').innerText(), /field (input\[0\]|max_cost)/);
+    await page
+      .getByRole('alert')
+      .getByText(/field (input\[0\]|max_cost)/)
+      .waitFor();
     await console.assertHarmless();
   });
 
@@ -286,9 +294,11 @@ describe('the console', function () {
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await page.getByRole('img', { name: /^First token of demo over the last hour/ }).waitFor();
-    const shown = await page.locator('main').innerText();
-    assert.match(shown, /Instances 1[\s\S]*Providers 1[\s\S]*healthy[\s\S]*Keys 1/);
-    assert.doesNotMatch(shown, /sk-/);
+    const main = page.locator('main');
+    await untilHolds(async () =>
+      assert.match(await main.innerText(), /Instances 1[\s\S]*Providers 1[\s\S]*healthy[\s\S]*Keys 1/),
+    );
+    assert.doesNotMatch(await main.innerText(), /sk-/);
     await console.assertHarmless();
   });
 });
