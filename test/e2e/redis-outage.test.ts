@@ -10,8 +10,8 @@ import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
 import { HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
 
-/** No request waits longer for a store that does not answer, in milliseconds. */
-const REQUEST_LIMIT_MS = 6000;
+/** No request waits longer for a store that does not answer. */
+const REQUEST_LIMIT_SECONDS = 6;
 
 describe('gateways while Redis is unavailable', function () {
   // Redis is stopped, and comes back.
@@ -77,7 +77,7 @@ describe('gateways while Redis is unavailable', function () {
   type Opened = Awaited<ReturnType<typeof openWithRun>>;
 
   const ask = async (opened: Opened, path: string, init: RequestInit = {}) => {
-    const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
+    const limit = AbortSignal.timeout(patience(REQUEST_LIMIT_SECONDS));
     return await fetch(opened.gateway.url + path, { headers: HEADERS, signal: limit, ...init });
   };
 
@@ -272,7 +272,7 @@ describe('gateways while Redis is unavailable', function () {
     const opened = await openWithRun();
     await redis.kill();
     opened.goOn();
-    const limit = AbortSignal.timeout(15_000);
+    const limit = AbortSignal.timeout(patience(15));
     const code = await Promise.race([
       opened.gateway.terminate(),
       new Promise((resolve) => limit.addEventListener('abort', () => resolve('it does not stop'))),

@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { eventually } from './eventually.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -41,12 +41,10 @@ export async function probe(
 ): Promise<{ live: number; stepMs: number }> {
   const from = log.length;
   child.kill(what === 'memory' ? 'SIGUSR2' : 'SIGWINCH');
-  for (let tries = 0; tries < 2000; tries++) {
+  return await eventually('the gateway answers its probe', () => {
     const told = log.slice(from).find((line) => line.includes('"msg":"probe"'));
-    if (told !== undefined) return JSON.parse(told);
-    await delay(10);
-  }
-  throw new Error('the gateway did not answer its probe within twenty seconds');
+    return told && JSON.parse(told);
+  });
 }
 
 /** Resident memory of the process, in bytes. */
@@ -72,13 +70,15 @@ export async function startGatewayProcess(
   });
   const log: string[] = [];
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  // Its last lines may be read after its end.
+  const closed = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
       log.push(line);
       const listening = /"url":"(http:[^"]+)".*"msg":"listening"/.exec(line);
       if (listening?.[1]) resolve(listening[1]);
     });
-    void exited.then((code) => reject(new Error(`the gateway ended with ${code}:\n${log.join('\n')}`)));
+    void closed.then((code) => reject(new Error(`the gateway ended with ${code}:\n${log.join('\n')}`)));
   });
   const kill = async () => {
     child.kill('SIGKILL');
@@ -91,7 +91,7 @@ export async function startGatewayProcess(
     kill,
     async terminate() {
       child.kill('SIGTERM');
-      return await exited;
+      return await closed;
     },
     [Symbol.asyncDispose]: kill,
   };
