@@ -5,7 +5,7 @@ import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { assertFits, confirm, openConsole, PHONE, routeRuns, signIn, untilFocused } from '../support/console-page.ts';
-import { untilHolds } from '../support/eventually.ts';
+import { eventually, untilHolds } from '../support/eventually.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -143,6 +143,13 @@ describe('operating in the console', function () {
     const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json', 'x-tag': 'nightly' };
     const body = JSON.stringify({ model: 'deep', input: 'How is a dropped stream resumed?', stream: false });
     await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
+    // A run is counted a moment after its client has the answer, and the page reads the counts once.
+    await eventually('the run is counted', async () => {
+      const usage = await fetch(`${gateway.url}/admin/usage?group_by=tag`, {
+        headers: { authorization: `Bearer ${BOSS}` },
+      });
+      return (await usage.text()).includes('nightly');
+    });
     await using console = await open('operate/usage');
     const { page } = console;
     await page.getByRole('img', { name: /^Requests by day from .* \d+ at most$/ }).waitFor();

@@ -111,8 +111,13 @@ describe('the console', function () {
     assert.equal(JSON.parse(sections.text).sources[0].index, 1);
     const json = await exported('JSON (whole run)');
     assert.equal(JSON.parse(json.text).status, 'completed');
-    await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    // It says so for two seconds only, so the page itself looks out for it.
+    const said = page.evaluate(`new Promise((done) => {
+      const isSaid = () => [...document.querySelectorAll('.actions button')].some(({ innerText }) => innerText === 'Copied');
+      const look = () => (isSaid() ? done() : requestAnimationFrame(look));
+      look();
+    })`);
+    await Promise.all([said, page.getByRole('button', { name: 'Copy' }).click()]);
     await untilHolds(async () => assert.equal(await page.evaluate('navigator.clipboard.readText()'), markdown.text));
     await console.assertHarmless();
   });
