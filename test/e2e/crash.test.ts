@@ -70,7 +70,7 @@ const textOf = (events: RunEvent[]) =>
 const count = (events: RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type).length;
 
 const ask = ({ url }: GatewayProcess, body: { model: string; input: string }) =>
-  SseReader.open(`${url}/v1/responses`, {
+  SseReader.begin(`${url}/v1/responses`, {
     method: 'POST',
     headers: HEADERS,
     body: JSON.stringify({ ...body, stream: true }),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { answerPart } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
@@ -42,7 +41,8 @@ interface ReadRun {
 async function ask(gateway: GatewayProcess, n: number): Promise<ReadRun> {
   const input = `${QUESTIONS[n % QUESTIONS.length]} (${n})`;
   const body = JSON.stringify({ model: 'researcher', input, stream: true });
-  const reader = await admitted(gateway, body);
+  const reader = await SseReader.begin(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+  assert.equal(reader.status, 200);
   const events = await reader.end();
   events.forEach((event, index) => {
     assert.equal(event.sequence_number, index + 1, 'no event is lost or repeated');
@@ -50,16 +50,6 @@ async function ask(gateway: GatewayProcess, n: number): Promise<ReadRun> {
   const last = events.at(-1);
   assert.equal(last?.type, 'response.completed', `run ${n} ends in order`);
   return { id: last.response.id, bytes: reader.bytes, response: last.response };
-}
-
-/** Opens a stream, and retries while a busy machine refuses it with `overloaded`, as the SDKs do. */
-async function admitted(gateway: GatewayProcess, body: string): Promise<SseReader> {
-  for (;;) {
-    const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
-    if (reader.status === 200) return reader;
-    assert.equal(reader.status, 503);
-    await sleep(Number(reader.headers.get('retry-after-ms') ?? 1000));
-  }
 }
 
 async function replay(gateway: GatewayProcess, id: string): Promise<Buffer> {

@@ -126,7 +126,7 @@ interface StartedRun {
 
 async function readToPoint(gateway: GatewayProcess, run: InterruptedRun, model: string): Promise<StartedRun> {
   const body = JSON.stringify({ ...run.body, model, stream: true });
-  const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+  const reader = await SseReader.begin(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
   const { seen } = run;
   const [created] = await reader.until((events) =>
     events.some((event) => (typeof seen === 'string' ? event.type === seen : seen(event))),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { patience } from './time-limit.ts';
@@ -27,6 +28,15 @@ export class SseReader {
     const controller = new AbortController();
     const response = await fetch(url, { ...init, signal: controller.signal });
     return new SseReader(response, controller);
+  }
+
+  /** Begins a run. Retries while a busy gateway refuses it (503), as the SDKs do. */
+  static async begin(url: string, init: RequestInit): Promise<SseReader> {
+    for (;;) {
+      const reader = await SseReader.open(url, init);
+      if (reader.status !== 503) return reader;
+      await sleep(Number(reader.headers.get('retry-after-ms') ?? 1000));
+    }
   }
 
   /** What came so far, up to the last whole frame, without comments. */
