@@ -30,7 +30,7 @@ export function thread(run: Pick<PlainRun, 'request' | 'state'>): TurnMessage[] 
   return instructions === null ? messagesSoFar : [{ role: 'system', content: instructions }, ...messagesSoFar];
 }
 
-/** @throws TurnError for a turn without any output, such as a call of a tool without a name. */
+/** @throws TurnError for a turn without any output. */
 export function requireOutput(
   { reason, usage }: Finish,
   { message, thought }: { message: AssistantMessage; thought: boolean },

@@ -86,8 +86,13 @@ export class Deltas {
 
   /** Counts output that is not emitted, or not yet. @throws AttemptFailure for an endless answer. */
   count(output: string): void {
-    this.characters += output.length;
     this.hasOutput ||= saysSomething(output);
+    this.countCall(output);
+  }
+
+  /** Counts a part of a call, which is no output before its name is known. @throws AttemptFailure for an endless answer. */
+  countCall({ length }: string): void {
+    this.characters += length;
     if (this.characters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
   }
 

@@ -70,6 +70,7 @@ export class TurnDecoder implements TurnReader {
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
     const { text } = this.deltas;
+    const isEmpty = !this.deltas.hasOutput && calls.length === 0 && !this.#options.mayBeEmpty;
     return this.deltas.finish(
       {
         reason: this.#end,
@@ -80,7 +81,7 @@ export class TurnDecoder implements TurnReader {
         replay: this.#replay.finish(extras),
       },
       { citations: this.#citations, media: this.#media },
-      { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty, reasoningIsText: this.#options.reasoningIsText },
+      { isEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
 

@@ -27,11 +27,11 @@ interface Slot {
  */
 export class NativeToolCalls {
   readonly #slots: Slot[] = [];
-  readonly #deltas: Pick<Deltas, 'count' | 'copyForReplay'>;
+  readonly #deltas: Pick<Deltas, 'countCall' | 'copyForReplay'>;
   #parsed = 0;
 
   /** `deltas` counts names, arguments and extras against the bounds of the answer. */
-  constructor(deltas: Pick<Deltas, 'count' | 'copyForReplay'>) {
+  constructor(deltas: Pick<Deltas, 'countCall' | 'copyForReplay'>) {
     this.#deltas = deltas;
   }
 
@@ -75,8 +75,8 @@ export class NativeToolCalls {
     const id = typeof fragment.id === 'string' ? fragment.id : '';
     const index = indexOf(fragment.index);
     const text = argumentText(source.arguments);
-    this.#deltas.count(name);
-    this.#deltas.count(text);
+    this.#deltas.countCall(name);
+    this.#deltas.countCall(text);
     let slot = this.#find({ index, id, name });
     if (slot === undefined) {
       if (this.#slots.length >= MAX_CALLS) throw brokenStream('the answer does not end');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ChatModel, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
+import { type ChatModel, TurnError, type TurnMessage, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
 import { frames, json, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';
@@ -17,6 +17,68 @@ const SERVERS = {
 };
 
 const wireOf = (name: string) => name.split(',')[0];
+
+const chatCalls = (names: string[]) =>
+  names.map((name, index) => ({
+    index,
+    id: `call_${index}`,
+    type: 'function',
+    function: { name, arguments: '{"n":1}' },
+  }));
+const items = (names: string[]) =>
+  names.map((name, n) => ({ type: 'function_call', id: `fc_${n}`, call_id: `call_${n}`, name, arguments: '{"n":1}' }));
+const blocks = (names: string[]) =>
+  names.map((name, n) => ({ type: 'tool_use', id: `call_${n}`, name, input: { n: 1 } }));
+const usage = { input_tokens: 1, output_tokens: 1 };
+
+/** An answer that calls tools of these names, by wire. */
+const CALLING = {
+  chat: {
+    answer: (names: string[]) => ({
+      object: 'chat.completion',
+      choices: [
+        { index: 0, message: { role: 'assistant', tool_calls: chatCalls(names) }, finish_reason: 'tool_calls' },
+      ],
+    }),
+    stream: (names: string[]) =>
+      frames([
+        { choices: [{ index: 0, delta: { role: 'assistant', tool_calls: chatCalls(names) } }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+      ]),
+  },
+  responses: {
+    answer: (names: string[]) => ({ object: 'response', status: 'completed', output: items(names), usage }),
+    stream: (names: string[]) => {
+      const output = items(names);
+      const events = output.flatMap((item, output_index) => [
+        { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
+        { type: 'response.function_call_arguments.delta', output_index, delta: item.arguments },
+        { type: 'response.output_item.done', output_index, item },
+      ]);
+      const end = { type: 'response.completed', response: { status: 'completed', output, usage } };
+      return frames([...events, end], { done: false });
+    },
+  },
+  messages: {
+    answer: (names: string[]) => ({
+      type: 'message',
+      role: 'assistant',
+      content: blocks(names),
+      stop_reason: 'tool_use',
+      usage,
+    }),
+    stream: (names: string[]) => {
+      const events = blocks(names).flatMap((block, index) => [
+        { type: 'content_block_start', index, content_block: { ...block, input: {} } },
+        { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: '{"n":1}' } },
+        { type: 'content_block_stop', index },
+      ]);
+      const start = { type: 'message_start', message: { usage } };
+      const end = [{ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage }, { type: 'message_stop' }];
+      return frames([start, ...events, ...end], { done: false });
+    },
+  },
+};
 
 interface Loop {
   messages: TurnMessage[];
@@ -363,6 +425,39 @@ describe('a request over the Responses or Messages API', () => {
     const { message } = finishOf(await ask(model, { messages: START, tools: [tool('look_up', {})] }));
     assert.deepEqual(message.tool_calls, [{ id: 't', name: 'look_up', arguments: written }]);
   });
+
+  for (const [wire, { answer, stream }] of Object.entries(CALLING)) {
+    for (const isStreamed of [false, true]) {
+      const how = `${wire}, ${isStreamed ? 'streamed' : 'whole'}`;
+      it(`drops calls without a name and does not send them back (${how})`, async () => {
+        await using provider = await startScriptedProvider({
+          respond: () => (isStreamed ? stream(['', 'look_up', '']) : json(answer(['', 'look_up', '']))),
+        });
+        const { upstream, model } = chat(config({ main: { base_url: provider.url, wire } }));
+        await using _ = upstream;
+        const tools = [tool('look_up', { n: 'integer' })];
+        const { message, reason } = finishOf(await ask(model, { messages: START, tools }));
+        assert.equal(reason, 'tool_calls');
+        assert.deepEqual(
+          message.tool_calls?.map(({ id, name }) => [id, name]),
+          [['call_1', 'look_up']],
+        );
+        const result: TurnMessage = { role: 'tool', tool_call_id: 'call_1', content: 'Found.' };
+        await ask(model, { messages: [...START, message, result], tools });
+        assert.doesNotMatch(JSON.stringify(provider.requests.at(-1)?.body), /call_[02]/);
+      });
+
+      it(`takes calls without a name alone for an empty answer (${how})`, async () => {
+        await using provider = await startScriptedProvider({
+          respond: () => (isStreamed ? stream(['', '']) : json(answer(['', '']))),
+        });
+        const { upstream, model } = chat(config({ main: { base_url: provider.url, wire } }));
+        await using _ = upstream;
+        const asked = ask(model, { messages: START, tools: [tool('look_up', { n: 'integer' })] });
+        await assert.rejects(asked, (error) => error instanceof TurnError && error.saysNothing);
+      });
+    }
+  }
 
   it('sends arguments nested too deeply as text', async () => {
     const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;

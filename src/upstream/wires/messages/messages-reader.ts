@@ -11,6 +11,7 @@ import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isMessageError } from '../../dialects/stream-errors.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { TurnToolCall, TurnUsage } from '../../turn.ts';
+import { hasName } from '../named-calls.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** How many content blocks one answer may have. */
@@ -92,7 +93,8 @@ export class MessagesReader implements TurnReader {
     const { text } = this.#written;
     const isSilent = !this.hasOutput && this.#media.images.length === 0;
     const isEmpty = isSilent && !this.#options.mayBeEmpty;
-    const blocks = [...this.#blocks.values()].map(({ content }) => content);
+    const received = [...this.#blocks.values()].map(({ content }) => content);
+    const blocks = received.filter((content) => content.type !== 'tool_use' || isCall(content));
     const citations = new ProviderCitations();
     let at = 0;
     for (const { text: own, citations: cited } of blocks) {
@@ -153,7 +155,7 @@ export class MessagesReader implements TurnReader {
     else if (delta.type === 'signature_delta' && added('signature') !== '') content.signature = added('signature');
     else if (delta.type === 'input_json_delta') {
       block.input += added('partial_json');
-      this.deltas.count(added('partial_json'));
+      this.deltas.countCall(added('partial_json'));
     } else if (delta.type === 'citations_delta') {
       const citation = this.deltas.copyForReplay(delta.citation);
       if (!Array.isArray(content.citations)) content.citations = [];
@@ -198,5 +200,5 @@ export class MessagesReader implements TurnReader {
 }
 
 function isCall(content: JsonObject): content is JsonObject & { name: string } {
-  return content.type === 'tool_use' && typeof content.name === 'string';
+  return content.type === 'tool_use' && hasName(content);
 }

@@ -17,6 +17,7 @@ import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isResponseError } from '../../dialects/stream-errors.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
+import { hasName } from '../named-calls.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** How many items one answer may have. */
@@ -88,7 +89,8 @@ export class ResponsesReader implements TurnReader {
     const reason = this.#reason();
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
-    const isEmpty = !this.hasOutput && items.every(saysNothing) && !this.#options.mayBeEmpty;
+    const saysSomething = this.deltas.hasOutput || calls.length > 0 || !items.every(saysNothing);
+    const isEmpty = !saysSomething && !this.#options.mayBeEmpty;
     const citations = new ProviderCitations();
     let at = 0;
     for (const { type, content } of items) {
@@ -116,7 +118,7 @@ export class ResponsesReader implements TurnReader {
       this.#emit(index, 'text', delta);
     } else if (type === 'response.refusal.delta') this.#emit(index, 'text', delta, { refuses: true });
     else if (THOUGHTS.has(type)) this.#emit(index, 'reasoning', delta);
-    else if (INPUTS.has(type)) this.deltas.count(delta);
+    else if (INPUTS.has(type)) this.deltas.countCall(delta);
     else if (type === 'response.output_item.done') this.#done(index, payload.item);
     else if (ENDS.has(type) && isObject(payload.response)) this.#whole(payload.response);
   }
@@ -138,7 +140,7 @@ export class ResponsesReader implements TurnReader {
     // Sent back as an image that the user shows: the item alone means something only to the service that stores it.
     if (image !== undefined) return void this.#media.addImage(image);
     const item = this.deltas.copyForReplay(value);
-    if (!item) return;
+    if (!item || (isClientCall(item) && !hasName(item))) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     let place = index;
     for (let known = this.#items.get(place); known && !isSame(known, item); known = this.#items.get(place))
@@ -150,7 +152,6 @@ export class ResponsesReader implements TurnReader {
       this.#emitRest(index, 'text', textOfParts(item.content), refusalOf(item));
       this.#takeMedia(item);
     } else if (item.type === 'reasoning') this.#emitRest(index, 'reasoning', reasoningOf(item));
-    else if (isClientCall(item)) this.deltas.count('.');
   }
 
   #takeMedia({ content }: JsonObject): void {
@@ -237,7 +238,7 @@ function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
   const ids = new Set<string>();
   for (const item of items) {
-    if (!isClientCall(item) || typeof item.name !== 'string' || item.name === '') continue;
+    if (!isClientCall(item) || !hasName(item)) continue;
     const args = argumentsOf(item);
     if (cut && (item.status === 'incomplete' || parseLimitedJson(args) === undefined)) continue;
     const known = [item.call_id, item.id].find((id) => typeof id === 'string' && id !== '' && !ids.has(id));
