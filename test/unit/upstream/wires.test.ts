@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChatModel, TurnError, type TurnMessage, type TurnRequest } from '../../../src/upstream/turn.ts';
+import { type AssistantMessage, type ChatModel, TurnError, type TurnMessage, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
 import { frames, json, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';
@@ -457,6 +457,31 @@ describe('a request over the Responses or Messages API', () => {
         await assert.rejects(asked, (error) => error instanceof TurnError && error.saysNothing);
       });
     }
+  }
+
+  for (const isReplayed of [true, false]) {
+    it(`sends the numbers of a call as they came over Messages, ${isReplayed ? 'with' : 'without'} its block`, async () => {
+      const written = '{"id":12345678901234567890,"far":[1e400,-0.1234567890123456789],"text":"12345678901234567890"}';
+      const block = { type: 'tool_use', id: 't', name: 'look_up', input: {} };
+      const events = [
+        { type: 'message_start', message: { usage } },
+        { type: 'content_block_start', index: 0, content_block: block },
+        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: written } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage },
+        { type: 'message_stop' },
+      ];
+      await using provider = await startScriptedProvider({ respond: () => frames(events, { done: false }) });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire: 'messages' } }));
+      await using _ = upstream;
+      const tools = [tool('look_up', {})];
+      const { message } = finishOf(await ask(model, { messages: START, tools }));
+      const { replay, ...plain } = message;
+      const kept: AssistantMessage = isReplayed ? { ...plain, ...(replay && { replay }) } : plain;
+      const result: TurnMessage = { role: 'tool', tool_call_id: 't', content: 'Found.' };
+      await ask(model, { messages: [...START, kept, result], tools });
+      assert.ok(provider.requests.at(-1)?.bytes.toString().includes(`"input":${written}`));
+    });
   }
 
   it('sends arguments nested too deeply as text', async () => {

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, type JsonValue, scalarText } from '../../../base/json.ts';
-import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
 import { formatInstruction, IN_WORDS, withInstruction } from '../../dialects/requests/instructions.ts';
 import { CONTINUE_PROMPT } from '../../dialects/requests/message-order.ts';
@@ -11,6 +10,7 @@ import type { Adaptation, AssistantMessage, TurnMessage, TurnRequest, TurnToolCh
 import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
+import { exactInput } from './exact-input.ts';
 import { MessagesReader } from './messages-reader.ts';
 import { outputConfig } from './output-format.ts';
 
@@ -218,16 +218,18 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   const received = replayedBlocks(message, target);
   const calls = message.tool_calls ?? [];
   if (received && matchesMessage(received, message, names)) {
-    const ids = calls.map(({ id }) => id);
+    const made = calls.values();
     return received
       .filter((block) => (keepsThinking && !message.rebased) || !isThinking(block))
-      .map((block) => (block.type === 'tool_use' ? { ...block, id: ids.shift() ?? block.id ?? '' } : block));
+      .map((block) => {
+        const call = block.type === 'tool_use' ? made.next().value : undefined;
+        return call ? { ...block, id: call.id, input: exactInput(call.arguments) ?? block.input ?? {} } : block;
+      });
   }
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
     // Arguments come from clients as text; those nested too deep to be written as JSON again stay text.
-    const input = parseLimitedJson(objectArguments(text));
-    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : { raw: text } });
+    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: exactInput(objectArguments(text)) ?? { raw: text } });
   }
   return blocks;
 }
