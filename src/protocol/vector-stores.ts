@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapOf } from './requests/parse.ts';
 
 /** Vector stores in the format of OpenAI's API (docs/vector-stores.md). Times are Unix seconds. */
 
@@ -15,22 +16,21 @@ export const fileCounts = z.object({
 });
 const expiresAfter = z.object({ anchor: z.literal('last_active_at'), days: z.int().min(1).max(365) });
 /** A map of up to 16 names to values. */
-function namedValues<T extends z.ZodType>(value: T) {
-  return z
-    .record(z.string(), value)
-    .refine((values) => Object.keys(values).length <= 16, 'may have 16 names at most')
-    .refine(
-      (values) => Object.keys(values).every(({ length }) => length > 0 && length <= 64),
-      'names have 1 to 64 characters',
-    );
+function namedValues<T extends z.ZodType>(value: T, shown: Record<string, unknown>) {
+  return mapOf(value, { max: 16, shown }).refine(
+    (values) => Object.keys(values).every(({ length }) => length > 0 && length <= 64),
+    'names have 1 to 64 characters',
+  );
 }
-const metadata = namedValues(z.string().max(512));
+const shortText = { type: 'string', maxLength: 512 };
+const metadata = namedValues(z.string().max(512), shortText);
 /** Attributes by which searches can filter files. */
 export const attributes = namedValues(
   z.union(
     [z.string().max(512), z.number(), z.boolean()],
     'expected a number, a boolean or up to 512 characters of text',
   ),
+  { anyOf: [shortText, { type: 'number' }, { type: 'boolean' }] },
 );
 /** Stored and returned, but without effect: passages are split at headings and pages. */
 export const chunkingStrategy = z.discriminatedUnion('type', [

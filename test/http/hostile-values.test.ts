@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { send } from '../support/http-client.ts';
-import { openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 
 const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 const mcp = (fields: object) => ({
@@ -60,6 +60,47 @@ describe('hostile values in requests', () => {
     assert.equal(Reflect.get({}, 'polluted'), undefined);
     assert.equal(Reflect.get([], 'polluted'), undefined);
   });
+
+  for (const name of ['__proto__', 'constructor', 'toString']) {
+    it(`keep a client's entry named ${name} or refuse it by name, wherever clients name entries`, async () => {
+      const map = `{"${name}":"kept"}`;
+      const post = (path: string, body: string) =>
+        send(gateway, `POST ${path}`, { raw: body, headers: { 'content-type': 'application/json' } });
+      const { json: store } = await post('/v1/vector_stores', '{}');
+      const form = new FormData();
+      form.append('purpose', 'assistants');
+      form.append('file', new File(['One two three.'], 'a.txt'));
+      const headers = { authorization: `Bearer ${KEYS.ann}` };
+      const uploaded = await fetch(`${gateway.url}/v1/files`, { method: 'POST', body: form, headers });
+      const { id: file } = (await uploaded.json()) as { id: string };
+      const mcpTool = '"type":"mcp","server_label":"a","server_url":"https://mcp.example/"';
+      const research = '"model":"deep","stream":false,"background":true';
+      const places: [path: string, body: string, param: string, shows: boolean][] = [
+        ['/v1/responses', `{${research},"input":"a","metadata":${map}}`, 'metadata', true],
+        ['/v1/responses', `{"model":"made","input":"a","metadata":${map}}`, 'metadata', true],
+        ['/v1/conversations', `{"metadata":${map}}`, 'metadata', true],
+        ['/v1/vector_stores', `{"metadata":${map}}`, 'metadata', true],
+        [`/v1/vector_stores/${store.id}/files`, `{"file_id":"${file}","attributes":${map}}`, 'attributes', true],
+        ['/v1/responses', `{${research},"input":"a","tools":[{${mcpTool},"headers":${map}}]}`, 'tools[0].headers', false],
+        [
+          '/v1/responses',
+          `{${research},"input":"a","mcp_servers":[{"name":"a","url":"https://mcp.example/","headers":${map}}]}`,
+          'mcp_servers[0].headers',
+          false,
+        ],
+      ];
+      for (const [path, body, param, shows] of places) {
+        const { status, json, text } = await post(path, body);
+        if (status === 400) assert.equal(problem(json).param, `${param}.${name}`, body);
+        else assert.ok(status < 300 && (!shows || text.includes(map)), `${body}: ${status} ${text}`);
+        const { id } = json;
+        if (status >= 300 || path.endsWith('/files') || !shows) continue;
+        assert.ok((await send(gateway, `GET ${path}/${id}`)).text.includes(map), `GET ${path}: ${body}`);
+      }
+      const { status, json } = await post(`/v1/vector_stores/${store.id}`, `{"metadata":${map}}`);
+      assert.ok(status === 200 || problem(json).param === `metadata.${name}`, JSON.stringify(json));
+    });
+  }
 
   it('refuse numbers out of range, naming the field', async () => {
     for (const [name, value] of [

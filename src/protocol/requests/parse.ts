@@ -76,19 +76,28 @@ export function boundedList<T extends z.ZodType>(item: T, { min = 0, max }: { mi
   return list.meta({ type: 'array', items: item.meta() ?? {}, minItems: min, maxItems: max });
 }
 
-/** An object that maps at most `max` names to texts. */
+/** Schemas drop an entry of this name silently, lest it sets the prototype of an object. */
+const DROPPED_NAME = '__proto__';
+
+/** An object that maps at most `max` names to values; `shown` describes them in the API description. */
 export function mapOf<T extends z.ZodType>(
   value: T,
-  { max, names = z.string() }: { max: number; names?: z.ZodType<string, string> },
+  options: { max: number; names?: z.ZodType<string, string>; shown?: Record<string, unknown> },
 ) {
+  const { max, names = z.string(), shown = { type: 'string' } } = options;
   return z
     .unknown()
     .refine((map) => !isObject(map) || Object.keys(map).length <= max, {
       message: `expected at most ${max} names`,
       abort: true,
     })
+    .refine((map) => !isObject(map) || !Object.hasOwn(map, DROPPED_NAME), {
+      message: 'is a name that every JavaScript object has: choose another one',
+      path: [DROPPED_NAME],
+      abort: true,
+    })
     .pipe(z.record(names, value))
-    .meta({ type: 'object', additionalProperties: { type: 'string' }, maxProperties: max });
+    .meta({ type: 'object', additionalProperties: shown, maxProperties: max });
 }
 
 /** Why no schema fits a value: the code and message to report, and the field inside the value (`at`) that is wrong. */
