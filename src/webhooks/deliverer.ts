@@ -14,6 +14,7 @@ import {
   type DeliveryAttempt,
   deliveriesOf,
   giveUp,
+  isDue,
   newDelivery,
   nextAttemptAt,
   RECEIVERS,
@@ -175,7 +176,7 @@ export class Deliverer implements AsyncDisposable {
     if (!config.keyById(run.keyId) && agedMs < KEY_MISSING_MS) return await this.#postpone(run, { before, agedMs });
     const receivers = receiversOf(run, event.type, config);
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
-    const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
+    const due = RECEIVERS.filter((name) => all[name] && isDue(all[name], clock.now()));
     const hosts = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
     const place = this.#hosts.acquire(hosts, { ...taken, user: run.user });
     if (place === 'soon') await store.schedule(id, { dueInMs: RETRY_SOON_MS });

@@ -58,6 +58,15 @@ const RETRY_DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 3 
 const MAX_STORED_ATTEMPTS = 20;
 const HTTP_GONE = 410;
 
+/** What the clocks of instances may differ by, in milliseconds. */
+const CLOCKS_DIFFER_MS = MINUTE;
+
+/** Whether a delivery is to be attempted now. One that waits longer than its delay was timed by a clock that ran ahead. */
+export function isDue({ nextAt, failures }: Delivery, now: number): boolean {
+  const delay = RETRY_DELAYS[failures - 1] ?? 0;
+  return nextAt !== null && (nextAt <= now || nextAt > now + delay + CLOCKS_DIFFER_MS);
+}
+
 /** A delivery that is due now. */
 export function newDelivery(now: number): Delivery {
   return { status: 'pending', attempts: [], failures: 0, nextAt: now };

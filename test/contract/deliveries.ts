@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { DeliveryStore } from '../../src/store/side-stores/delivery-store.ts';
+import { type DeliveryStore, LONGEST_WAIT_MS } from '../../src/store/side-stores/delivery-store.ts';
 
 /** The contract of `DeliveryStore`, for any backend. `advance` moves the store's clock forward by milliseconds. */
 export function testDeliveries(
@@ -20,6 +20,22 @@ export function testDeliveries(
     advance(10_000);
     assert.deepEqual(await due(store), [run], 'a delivery that its taker never finished is due again');
     await store.remove(run);
+  });
+
+  it('returns a run that is due later than any can be, because the clock ran ahead and came back', async () => {
+    const { store, advance } = open();
+    const [waiting, ahead, taken] = [newRunId(), newRunId(), newRunId()];
+    await store.schedule(waiting, { dueInMs: LONGEST_WAIT_MS });
+    advance(3 * 24 * 3_600_000);
+    await store.put(ahead, { before: undefined, state: 'failed', dueInMs: 5000, keepMs });
+    await store.schedule(taken, { dueInMs: 0 });
+    assert.deepEqual(await due(store), [waiting, taken]);
+    await store.put(waiting, { before: undefined, state: 'waits', dueInMs: LONGEST_WAIT_MS, keepMs });
+    assert.deepEqual(await due(store), []);
+    advance(-3 * 24 * 3_600_000);
+    assert.deepEqual(new Set(await due(store)), new Set([waiting, ahead, taken]));
+    assert.deepEqual(await due(store), [], 'they are leased like others');
+    for (const run of [waiting, ahead, taken]) await store.remove(run);
   });
 
   it('returns the longest overdue runs first, at most `limit`', async () => {

@@ -6,6 +6,7 @@ import type { RunRecord } from '../../../src/store/run-store.ts';
 import {
   afterAttempt,
   type Delivery,
+  isDue,
   newDelivery,
   nextAttemptAt,
   readDeliveries,
@@ -55,6 +56,19 @@ describe('a webhook delivery', () => {
       assert.deepEqual(rest, { status: 'delivered', failures: 0, nextAt: null });
       assert.deepEqual(attempts, [at(7, status)]);
     }
+  });
+
+  it('is due if its time came, or lies further off than its delay: the clock ran ahead and came back', () => {
+    const now = 1_000_000_000;
+    const failed = (sentAt: number) => afterAttempt(newDelivery(sentAt), at(sentAt, 500));
+    assert.equal(isDue(newDelivery(now), now), true);
+    assert.deepEqual([isDue(failed(now - 5000), now), isDue(failed(now - 4999), now)], [true, false]);
+    assert.equal(isDue(failed(now + 30_000), now), false, 'clocks of instances differ a little');
+    assert.equal(isDue(failed(now + 2 * 24 * 3_600_000), now), true);
+    let last = newDelivery(now);
+    for (let n = 0; n < 8; n++) last = afterAttempt(last, at(now, null));
+    assert.equal(isDue(last, now), false, 'the last retry waits for twelve hours');
+    for (const status of [200, 410]) assert.equal(isDue(afterAttempt(newDelivery(now), at(now, status)), now), false);
   });
 
   it('is retried after 5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h and 12 h, then fails', () => {

@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '../../side-stores/delivery-store.ts';
+import { type DeliveryStore, LONGEST_WAIT_MS } from '../../side-stores/delivery-store.ts';
 import type { DueKeys } from '../keys.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { maybeText, numberReply, textList } from '../replies.ts';
@@ -21,6 +21,9 @@ return 1`),
   take: loadScript(`${NOW}
 local now = timeOf(ARGV[1])
 local runs = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0, ARGV[3])
+if #runs == 0 then
+  runs = redis.call('ZRANGEBYSCORE', KEYS[1], whole(now + ${LONGEST_WAIT_MS} + 1), '+inf', 'LIMIT', 0, ARGV[3])
+end
 for _, run in ipairs(runs) do redis.call('ZADD', KEYS[1], whole(now + tonumber(ARGV[2])), run) end
 return runs`),
 

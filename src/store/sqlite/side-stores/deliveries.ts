@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { DeliveryStore } from '../../side-stores/delivery-store.ts';
+import { type DeliveryStore, LONGEST_WAIT_MS } from '../../side-stores/delivery-store.ts';
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
@@ -13,7 +13,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
       schedule: db.prepare(
         `INSERT INTO ${table} (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)`,
       ),
-      due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? ORDER BY due_at LIMIT ?`),
+      due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? OR due_at > ? ORDER BY due_at LIMIT ?`),
       postpone: db.prepare(`UPDATE ${table} SET due_at = ? WHERE run = ?`),
       get: db.prepare(`SELECT state FROM ${table} WHERE run = ?`),
       put: db.prepare(
@@ -32,7 +32,10 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
     this.transact(() => void this.#statements.schedule.run(run, this.now() + dueInMs));
 
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
-    const find = () => this.#statements.due.all(this.now(), limit).map((row) => text(row, 'run'));
+    const find = () => {
+      const now = this.now();
+      return this.#statements.due.all(now, now + LONGEST_WAIT_MS, limit).map((row) => text(row, 'run'));
+    };
     // Called every second: a transaction that finds nothing costs as much as one that writes.
     if ((await this.query(find)).length === 0) return [];
     return await this.transact(() => {
