@@ -148,8 +148,9 @@ export class ModelProxy {
 }
 
 /** One attempt: sends the request to the route, and the answer to the receiver that its head chooses. */
-function tryRoute(call: CallContext, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
+function tryRoute(call: CallContext, attempt: Attempt, racer: Racer): Promise<AttemptResult> {
   const { request, modelName, kind, account, memory, client } = call;
+  const { route, hasAlternative, span } = attempt;
   const { provider, model } = route;
   const target = targetOf(route);
   const outgoing = requestFor(request, model);
@@ -160,6 +161,7 @@ function tryRoute(call: CallContext, { route, hasAlternative, span }: Attempt, r
   const send = () =>
     target.call<AttemptResult>(outgoing, {
       receiver: (head, control) => receiverOf(head, control, context),
+      onAsked: attempt.asked,
       onSent: () => meter.sent(),
       patience: client && hasAlternative ? provider.patience(model, size) : undefined,
       firstTokens: provider.firstTokens(model, size),

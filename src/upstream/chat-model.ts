@@ -108,7 +108,8 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const { log, run } = context;
     const output: OpenedTurn['output'] = {};
     const sink: DeltaSink = (delta) => output.sink?.(delta) ?? false;
-    const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, sink, signal };
+    const { hasAlternative, asked: onAsked } = attempt;
+    const options = { meters: turn.meters, log, hasAlternative, onAsked, run, sink, signal };
     const parts = askRoute(attempt.route, request, options);
     try {
       return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), output };

@@ -247,6 +247,40 @@ describe('hedge_after', () => {
     });
   }
 
+  for (const path of ['/chat/completions', '/responses']) {
+    it(`does not blame a route that is overtaken while it waits for a connection of ours (${path})`, async () => {
+      const free = Promise.withResolvers<void>();
+      await using first = await startScriptedProvider({
+        respond: async ({ body }, n) => {
+          if (n === 0) await free.promise;
+          return goodAnswer('first', body.stream === true);
+        },
+      });
+      await using second = await startScriptedProvider({
+        respond: ({ body }) => goodAnswer('second', body.stream === true),
+      });
+      const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm' }));
+      const hedged = { routes, hedge_after: 0.02 };
+      await using gateway = await startProxyGateway({
+        providers: { one: { url: first.url, maxConnections: 1 }, two: { url: second.url } },
+        models: {
+          lone: { kind: 'proxy', routes: routes.slice(0, 1) },
+          fast: { kind: 'proxy', ...hedged },
+          deep: { kind: 'research', ...hedged, research: { tools: [] } },
+        },
+      });
+      const occupying = send(gateway, '/chat/completions', { body: chat({ model: 'lone' }) });
+      await first.waitForRequest();
+      const body = path === '/responses' ? { model: 'deep', input: 'What?', stream: false } : chat();
+      for (let n = 0; n < 8; n += 1) assert.match(await (await send(gateway, path, { body })).text(), /second/);
+      assert.equal(first.requests.length, 1);
+      const metrics = await (await fetch(gateway.url.replace('/v1', '/metrics'))).text();
+      assert.equal(/circuit_open\{provider="one",model="m"\} (\d)/.exec(metrics)?.[1], '0');
+      free.resolve();
+      assert.match(await (await occupying).text(), /first/);
+    });
+  }
+
   it('does not blame a second route that had no time to answer', async () => {
     await using second = await startScriptedProvider({ respond: () => hang() });
     await using first = await startScriptedProvider({

@@ -25,6 +25,8 @@ export interface RouteRequestOptions {
   log: Logger;
   /** Another route could be tried, so a silent one is abandoned sooner. */
   hasAlternative?: boolean;
+  /** See `ProviderCallOptions`. */
+  onAsked?: () => void;
   /** What the run learned about its history. */
   run: RunTraits;
   /** Called with the decoded turn before its last parts are yielded. */
@@ -93,6 +95,7 @@ async function* askOnce(
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
+    onAsked: options.onAsked,
     streamed,
     patience: options.hasAlternative
       ? provider.patience(model, { streamed, bytes: estimateInput(request) * 4 })

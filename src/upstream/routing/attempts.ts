@@ -17,6 +17,8 @@ export interface Attempt {
   readonly hasAlternative: boolean;
   /** Its span; requests sent inside it carry its trace. */
   readonly span: OpenSpan;
+  /** The provider is asked: until then, the attempt waits for one of our own connections. */
+  asked(): void;
   /** The route is healthy, and the walk is over. */
   succeeded(): void;
   /** The walk goes on if it can. `delivered`: output had reached the client, so it is over, and later turns avoid the route. */
@@ -68,6 +70,8 @@ type Outcome = 'ok' | AttemptFailure;
 
 interface OpenAttempt extends Attempt {
   startedAt: number;
+  /** When the provider was asked; infinite before that. */
+  askedAt: number;
   /** Undefined until one is reported, and where the client disconnected first. */
   outcome: Outcome | undefined;
 }
@@ -189,7 +193,11 @@ export class Attempts {
       span: attemptSpan(route),
       hasAlternative: this.hasAnother,
       startedAt: this.#options.clock.now(),
+      askedAt: Number.POSITIVE_INFINITY,
       outcome: undefined,
+      asked: () => {
+        attempt.askedAt = Math.min(attempt.askedAt, this.#options.clock.now());
+      },
       succeeded: () => {
         attempt.outcome = 'ok';
         this.#isOver = true;
@@ -205,11 +213,12 @@ export class Attempts {
 
   /** Reports the outcome to limiter, breaker, span and metrics. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
-    const { route, outcome, startedAt } = attempt;
+    const { route, outcome, startedAt, askedAt } = attempt;
     const { breaker, limiter, provider } = route;
     const failure = outcome === 'ok' ? undefined : outcome;
-    // A route that is overtaken each time by one that was tried later counts as unhealthy.
-    const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
+    // A route that is overtaken each time by one that was tried after its provider was asked counts as unhealthy.
+    const wasAskedFirst = this.#latest !== undefined && attempt !== this.#latest && askedAt <= this.#latest.startedAt;
+    const isTooSlow = outcome === undefined && isOvertaken(signal) && wasAskedFirst;
     endSpan(attempt.span, outcome);
     const wasOpen = breaker.state === 'open';
     breaker.end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');

@@ -37,6 +37,8 @@ export interface AttemptOptions {
   decoding: Omit<DecoderOptions, 'failureOf'>;
   /** Counts what is sent and delivered. */
   meter: CallMeter;
+  /** See `ProviderCallOptions`. */
+  onAsked?: (() => void) | undefined;
   /** Whether the request asks for a stream, which some routes refuse. */
   streamed: boolean;
   /** See `CallOptions`. */
@@ -74,6 +76,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
         return new TurnReceiver(deltas, control, options);
       },
       unanswered: (failure) => ({ failure }),
+      onAsked: options.onAsked,
       onSent: () => meter.sent(),
       patience: options.patience,
       firstTokens: options.firstTokens,

@@ -75,6 +75,8 @@ export interface ProviderCallOptions<T> {
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
   /** Makes the result where no answer came. */
   unanswered: (failure: AttemptFailure) => T;
+  /** Called when the provider is asked: until then, the call waits for one of our own connections. */
+  onAsked?: (() => void) | undefined;
   /** Called when the request is sent on a connection. */
   onSent?: (() => void) | undefined;
   firstTokens?: FirstTokenTimes | undefined;
@@ -139,6 +141,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     this.#sentAt = performance.now();
     this.#waitingFor = 'answer';
     this.#deadline.enter('headers', this.#limitOfAnswer);
+    this.#options.onAsked?.();
     try {
       pool.dispatch(request, this);
     } catch (error) {

@@ -34,7 +34,7 @@ function callOf(): CallContext {
 
 describe('withContinuation', () => {
   const span = startSpan({ name: 'attempt' });
-  const attempt = { route, hasAlternative: false, span, succeeded() {}, failed() {} };
+  const attempt = { route, hasAlternative: false, span, asked() {}, succeeded() {}, failed() {} };
   const lane = { signal: new AbortController().signal, win() {} };
 
   it('asks a route as usual if no answer has started', async () => {
