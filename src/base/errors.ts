@@ -59,6 +59,8 @@ export interface ErrorObject {
   type: ErrorType;
   param: string | null;
   code: ErrorCode;
+  /** Seconds after which a retry may succeed, in what is stored of a run; HTTP has it as a header. */
+  retry_after?: number | undefined;
 }
 
 /** Whether a value is an error code of the gateway. */
@@ -95,6 +97,12 @@ export class GatewayError extends Error {
   /** The error object that clients see. */
   toObject(): ErrorObject {
     return { message: this.message, type: this.type, param: this.param, code: this.code };
+  }
+
+  /** The error object of a run. */
+  toStored(): ErrorObject {
+    const { retryAfterMs } = this;
+    return { ...this.toObject(), ...(retryAfterMs !== undefined && { retry_after: Math.ceil(retryAfterMs / 1000) }) };
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorObject } from './errors.ts';
+import { storedError } from './errors.ts';
 import { tokenLogprob, urlCitation } from './items.ts';
 import { claims, cost } from './response.ts';
 import { warning } from './warnings.ts';
@@ -109,7 +109,7 @@ export const chatCompletion = z.object({
   ...sources,
   usage: chatUsage,
   /** Present only if `finish_reason` is `error`. */
-  error: errorObject.optional(),
+  error: storedError.optional(),
 });
 
 /**
@@ -131,7 +131,7 @@ export const chatChunk = z.object({
   ),
   usage: chatUsage.nullable().optional(),
   ...z.object(sources).partial().shape,
-  error: errorObject.optional(),
+  error: storedError.optional(),
 });
 
 export type ReasoningStep = z.output<typeof reasoningStep>;

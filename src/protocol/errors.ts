@@ -8,7 +8,13 @@ export const errorObject = z.object({
   code: z.string(),
 });
 
+/** The error of a run. */
+export const storedError = errorObject.extend({
+  /** Seconds after which a retry may succeed, if the provider named them; absent in older logs. */
+  retry_after: z.number().optional(),
+});
+
 /** The body of every HTTP error. */
 export const errorBody = z.object({ error: errorObject });
 
-export type ApiError = z.output<typeof errorObject>;
+export type ApiError = z.output<typeof storedError>;

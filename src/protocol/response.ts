@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorObject, GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
-import { errorObject } from './errors.ts';
+import { storedError } from './errors.ts';
 import { outputItem } from './items.ts';
 import { plan } from './plan.ts';
 import { warning } from './warnings.ts';
@@ -118,7 +118,7 @@ export const responseObject = z.object({
   output: z.array(outputItem),
   output_text: z.string(),
   usage,
-  error: errorObject.nullable(),
+  error: storedError.nullable(),
   incomplete_details: z.object({ reason: incompleteReason }).nullable(),
   background: z.boolean(),
   metadata: freeForm,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorObject } from './errors.ts';
+import { storedError } from './errors.ts';
 
 /** The objects of the Async interface (docs/api.md, "Async"). Times are ISO 8601 UTC with milliseconds. */
 
@@ -16,7 +16,7 @@ export const taskEntry = z.object({
 });
 
 /** `GET /v1/async/:id`: the entry, with the chat completion once COMPLETED and the error once FAILED. */
-export const task = taskEntry.extend({ result: z.unknown().optional(), error: errorObject.optional() });
+export const task = taskEntry.extend({ result: z.unknown().optional(), error: storedError.optional() });
 
 export type TaskStatus = z.output<typeof taskStatus>;
 export type TaskEntry = z.output<typeof taskEntry>;

@@ -256,6 +256,32 @@ describe('a proxy model', () => {
     }
   });
 
+  for (const [name, model] of Object.entries({
+    deep: { kind: 'research', research: { tools: [] } },
+    made: { kind: 'proxy', responses: 'gateway', apis: ['responses'] },
+  })) {
+    it(`tells how long the provider of a run asks to wait, in headers and in the stored error (${name})`, async () => {
+      const routes = [{ provider: 'only', model: 'm' }];
+      await using own = await startProxyGateway({
+        providers: { only: { url: provider.url, apiKey: 'sk', maxRetries: 0 } },
+        models: { [name]: { ...model, routes } },
+      });
+      provider.respond = () => status(429, { headers: { 'retry-after': '1000' } });
+      if (name === 'deep') {
+        const chatted = await send(own, '/chat/completions', { body: chat({ model: name }) });
+        assert.equal(chatted.status, 429, await chatted.text());
+        const wait = Number(chatted.headers.get('retry-after'));
+        assert.ok(wait > 900 && wait <= 1000, `${wait} s`);
+        assert.equal(chatted.headers.get('x-should-retry'), 'false');
+      }
+      const answered = await send(own, '/responses', { body: { model: name, input: 'Hi', stream: false } });
+      const { id, error } = (await answered.json()) as { id: string; error: { retry_after?: number } };
+      assert.ok(error.retry_after && error.retry_after > 900 && error.retry_after <= 1000, JSON.stringify(error));
+      const stored = await fetch(`${own.url}/responses/${id}`, { headers: { authorization: `Bearer ${CLIENT_KEY}` } });
+      assert.deepEqual(((await stored.json()) as { error: object }).error, error);
+    });
+  }
+
   it('passes on retry headers, and keeps cookies and account headers to itself', async () => {
     for (const path of ['/chat/completions', '/embeddings']) {
       const { answer } = await ask(

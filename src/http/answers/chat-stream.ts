@@ -84,6 +84,8 @@ function shutdownError(): GatewayError {
 /** The HTTP error of a chat completion whose run failed. */
 export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
-  const type = error?.type;
-  return new GatewayError(code, error?.message ?? 'The run did not complete.', type === undefined ? {} : { type });
+  return new GatewayError(code, error?.message ?? 'The run did not complete.', {
+    ...(error && { type: error.type }),
+    ...(error?.retry_after !== undefined && { retryAfterMs: error.retry_after * 1000 }),
+  });
 }

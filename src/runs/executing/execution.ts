@@ -236,7 +236,7 @@ export class Execution {
     { outcome, error: thrown }: { outcome?: ResearchOutcome; error?: GatewayError },
   ): Promise<'ended' | 'cancelled'> {
     const { clock, lease, retentionMs } = this.#options;
-    const errorObject = status === 'cancelled' ? cancelledError() : (thrown?.toObject() ?? null);
+    const errorObject = status === 'cancelled' ? cancelledError() : (thrown?.toStored() ?? null);
     const unreported = this.#unreportedTurns();
     if (unreported) this.#note(unreported);
     this.#reportUsage();
