@@ -223,7 +223,7 @@ export class Conversations {
     const { id, holder } = record;
     if (!holder) return record;
     const run = await this.#options.store.get(holder.run);
-    if (run ? run.endedAt === null : holder.heldMs < CREATING_MS) return record;
+    if (run ? run.endedAt === null : Math.abs(holder.heldMs) < CREATING_MS) return record;
     if (run) await this.#finish(id, run);
     else await this.#store.finish(id, holder.run, [], this.#ttl);
     return await this.#store.get(id);

@@ -124,6 +124,14 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.equal((await texts(harness, id)).length, 2);
     });
 
+    it('is unlocked if it was locked while the clock ran ahead, for a run that was never created', async () => {
+      await using harness = await start();
+      const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+      const { joined } = await harness.conversations.join(CALLER, id);
+      await harness.conversations.hold(joined, randomUUID());
+      assert.equal((await later(storage, -3 * 24 * 3_600_000).find(CALLER, id)).holder, null);
+    });
+
     it('knows the place of an item whose removal was cut short, as of one that was removed', async () => {
       const alive = instance(storage);
       const items = ['a', 'b', 'c'].map((content) => ({ type: 'message', role: 'user', content }));
