@@ -81,7 +81,12 @@ describe('hostile values in requests', () => {
         ['/v1/conversations', `{"metadata":${map}}`, 'metadata', true],
         ['/v1/vector_stores', `{"metadata":${map}}`, 'metadata', true],
         [`/v1/vector_stores/${store.id}/files`, `{"file_id":"${file}","attributes":${map}}`, 'attributes', true],
-        ['/v1/responses', `{${research},"input":"a","tools":[{${mcpTool},"headers":${map}}]}`, 'tools[0].headers', false],
+        [
+          '/v1/responses',
+          `{${research},"input":"a","tools":[{${mcpTool},"headers":${map}}]}`,
+          'tools[0].headers',
+          false,
+        ],
         [
           '/v1/responses',
           `{${research},"input":"a","mcp_servers":[{"name":"a","url":"https://mcp.example/","headers":${map}}]}`,

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { type AssistantMessage, type ChatModel, TurnError, type TurnMessage, type TurnRequest } from '../../../src/upstream/turn.ts';
+import {
+  type AssistantMessage,
+  type ChatModel,
+  TurnError,
+  type TurnMessage,
+  type TurnRequest,
+} from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
 import { frames, json, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';

@@ -4,7 +4,10 @@ import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 declare global {
   interface JSON {
     rawJSON(text: string): JsonValue;
-    parse(text: string, reviver: (name: string, value: JsonValue, context: { source?: string }) => JsonValue): JsonValue;
+    parse(
+      text: string,
+      reviver: (name: string, value: JsonValue, context: { source?: string }) => JsonValue,
+    ): JsonValue;
   }
 }
 

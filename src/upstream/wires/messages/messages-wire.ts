@@ -229,7 +229,12 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
     // Arguments come from clients as text; those nested too deep to be written as JSON again stay text.
-    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: exactInput(objectArguments(text)) ?? { raw: text } });
+    blocks.push({
+      type: 'tool_use',
+      id,
+      name: names.safe(name),
+      input: exactInput(objectArguments(text)) ?? { raw: text },
+    });
   }
   return blocks;
 }
