@@ -9,6 +9,7 @@ import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { BufferedRequest, ConnectionPool } from './connection-pool.ts';
 import { Deadline } from './deadline.ts';
+import { singleValued } from './single-valued.ts';
 
 /** Status and headers of a provider's answer. */
 export interface AnswerHead {
@@ -342,18 +343,3 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
 }
 
 const CALL_OVER = new Error('the call is over');
-
-/** Headers whose lines are combined into a list (RFC 9110, 5.3). */
-const LIST_HEADERS = new Set(['content-encoding', 'content-language', 'cache-control']);
-
-/** The headers with one value each: list headers are joined, of others the first line counts. */
-function singleValued(headers: IncomingHttpHeaders): AnswerHead['headers'] {
-  const single: Record<string, string | undefined> = {};
-  for (const name in headers) {
-    const lines = headers[name];
-    // Two hops that both name a coding have applied it once.
-    if (Array.isArray(lines)) single[name] = LIST_HEADERS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
-    else single[name] = lines;
-  }
-  return single;
-}
