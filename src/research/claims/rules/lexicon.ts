@@ -12,7 +12,7 @@ not(?! (?:more|less|fewer|later) than)|no(?! (?:more|less|fewer|later|mas|menos)
 nicht(?! (?:mehr|weniger) als)|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|weder|nichts|niemand
 ne|n'\p{L}+|pas(?! (?:plus|moins) d)|jamais|aucun|aucune|sans|ni|nunca|jamas|sin|ningun|ninguna|ninguno|tampoco|nadie|nada
 non(?!-| (?:piu|meno) di)|nessun|nessuno|nessuna|senza|ne|не|нет|без|никогда|ни
-~ 不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ|満た)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون
+~ 不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ|満た)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|(?<![؀-ۿ])[وف]?(?:لم|لن|ليست?|لا|بدون|غير)(?![؀-ۿ])
 `);
 
 /** Verbs that contain a negation: `failed to` means `did not`. */
@@ -29,19 +29,21 @@ rifiut*|respin*|manca*|esclu*
 /** Words for what is only planned, expected or possible. */
 export const HEDGES = new WordList(String.raw`
 (?<!(?:all|the|both|these|those|our|their|its|of) )plans?(?= (?:to|for|on|a|an)(?!\p{L}))|planned|planning|should|would|due to be|slated|(?:thought|believed|said|assumed|reported) to|reportedly|allegedly|presumably|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\d)[ -])may(?! \d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps
-probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg*|promis*
+probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg*|promis*|subject to|conditional (?:up)?on
 soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|angeblich|wohl
-durfte|durften|konnte*|noch aus|muss(?:en)? (?:\p{L}+ )?noch|rechne[nt]|rechnete*|in aussicht|erwart*|beabsichtig*|vorgesehen|versprach*|versprochen|vorschlag*
-nicht aus(?:geschlossen|schliess*)|n.exclut pas|no (?:se )?descarta*|non esclude|devrait|devraient|doit|doivent|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag*|probable*|projette|souhaite|compte(?:nt)?(?= \p{L}+[ei]r)|veut|veulent|promet*
-podria|podrian|posibl*|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi*
+durfte|durften|konnte*|noch aus|muss(?:en)? (?:\p{L}+ ){0,3}noch|vorbehaltlich|unter vorbehalt|rechne[nt]|rechnete*|in aussicht|erwart*|beabsichtig*|vorgesehen|versprach*|versprochen|vorschlag*
+nicht aus(?:geschlossen|schliess*)|n.exclut pas|no (?:se )?descarta*|non esclude|devrait|devraient|doit|doivent|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag*|probable*|projette|souhaite|sous reserve|compte(?:nt)?(?= \p{L}+[ei]r)|veut|veulent|promet*
+podria|podrian|posibl*|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi*|sujet[oa]s? a|a la espera de|a condicion de
 potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dovrebbero|previsto|prevista|prevede|prevedono|probabil*|forse|intende|punta a|vuole|vogliono|promes*
-~ 不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針
+может|могут|возможн*|вероятн*|планиру*|намерен*|намерев*|предполага*|ожида*|рассматрива*|собира[ею]тся|долж(?:ен|на|но|ны)|будет|будут|если|прогноз*|предлож*|обеща*|при условии
+~ 不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針|(?<![؀-ۿ])و?قد [يتن]|متوقع|يتوقع|تتوقع|[يت]عتزم|[يت]خطط|مقرر|محتمل|ربما|[يت]مكن أن|سوف
 `);
 
 /** Further words for the future or for a possibility: in a claim they are enough to count as hedged. */
 export const POSSIBLE = new WordList(`
 can|allowed|permitted|entitled|whether|kann|konnen|darf|durfen|ob|targets?|goal|aim|objecti[fv]*|objetiv*|obiettiv*|ziel*|predict*|anticipat*|thought|fear*|posib*|possib*|vorgenommen|wird|werden|sera|seront|going to|potential*|moglich*|zukunftig|kunftig|konnt*|est attendue?|se preve|prevision|in programma
-~ 見通|目标|目標
+способ(?:ен|на|но|ны)|допуска*|позволя*|хочет|хотят|стрем*|цель*|планы?|потенциал*|опаса*|надея*|угро*
+~ 見通|目标|目標|[يت]ريد|[يت]سعى|[يت]هدف|[يت]سمح|[يت]نوي
 `);
 
 /** Words for a date that depends on another one. */
@@ -63,8 +65,9 @@ improv*|doubl*|tripl*|longer|greater|mayor(?:es)?|upward|strengthen*|accelerat*|
 subi(?:u|ram|r|ndo)|sobe|sobem|cresc*|melhor*|alarg*|ultrapass*|verlanger*|beschleunig*|erweiter*|anheb*|angehoben|hob|ausgebaut|ausbau*|gestiegen|stieg|stiegen|steig*|anstieg*|zunahme|zugenommen|erhoh*|wuchs*|wachs*|gewachsen|hoher*|langer|verbesser*|kletter*|zugelegt|uberschr*|ubertr*|schneller|besser|verdoppel*
 acceler*|allong*|prolong*|elargi*|bondi*|plus (?:grand|eleve|important)*|en plus|de plus|augment*|hausse|progress*|grimp*|croiss*|accru*|superieur*|amelior*|doubl*|depass*|releve*
 aceler*|alarg*|ampli[ao]*|de mas|aument*|subi(?:do|o|eron)|sube|suben|crec*|increment*|alza|mejor*|supero|supera|superaron
+вырос*|выраст*|раст(?:ет|ут)|росл[аои]|рост|роста|ростом|увелич*|повы[сш]*|превы[сш]*|выше|расшир*|ускор*|улучш*|подорожа*
 acceler*|allung*|in piu|crescit*|cresc*|cresciut*|salit*|salgono|superior*|maggiore|rialz*|miglior*|incremen*
-~ 增加|增长|增長|上升|上涨|提高|增至|升至|攀升|扩大|高于|超出|多于|加快|加速|提升|延长|增え|上昇|上回|増大|増(?!税)|増加|伸び|高ま|増収|増益|延び|拡大|长于|引き上げ|高い|高く|高かっ|長く|延長|多い|多く
+~ 增加|增长|增長|上升|上涨|提高|增至|升至|攀升|扩大|高于|超出|多于|加快|加速|提升|延长|增え|上昇|上回|増大|増(?!税)|増加|伸び|高ま|増収|増益|延び|拡大|长于|引き上げ|高い|高く|高かっ|長く|延長|多い|多く|(?<![؀-ۿ])[وف]?(?:ارتفعت|ارتفع(?![؀-ۿ])|[يت]رتفع|زاد|ازداد|نمت|تضاعف|[يت]زداد)
 `),
   new WordList(`
 fall*|fell|declin*|decreas*|drop*|lower*|reduc*|shr[aiu]nk*|cut|cuts|cutting|fewer|less|shorter|worse*|halv*|slump*
@@ -72,16 +75,18 @@ plung*|slip*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl*|downward|weaken*|(?<=% )(?
 gefallen|fiel|fielen|fallt|sank|sanken|sink*|gesunken|ruckgang*|abnahme|abgenommen|verringer*|reduzier*|niedriger*|kurzer|schrumpf*|geschrumpft|gesenkt|senk*|zuruckg*|unterschr*|langsamer|schlechter|halbier*|verkurz*|verlangsam*|eingebrochen|abgebaut|abbau*|nachgelassen|verschlechter*
 cai(?:u|ram|r|ndo)?|caem|queda|reduz*|encolh*|pior*|moindre|raccourci*|effondr*|flechi*|moins (?:grand|eleve|important)*|en moins|de moins|baiss*|diminu*|recul*|chut*|redui*|inferieur*|repli*|abaiss*|ralenti*
 ralentiz*|acort*|recort*|desplom*|rebaj*|de menos|disminu*|baj[aoe]|bajaron|bajar|cay*|cae|caen|caid*|descend*|reduc*|reduj*|menor|descens*|retroced*|empeor*
+сократ*|сокращ*|сниз*|сниж*|уменьш*|упал*|пада[ею]т|падени[еюя]|ниже|ухудш*|замедл*|подешев*
 rallent*|accorci*|taglia*|croll*|in meno|diminui*|cal(?:o|a|ano|at*|arono|ando)|scend*|sces[aoie]|ridott*|riduz*|riduc*|inferior*|minore|ribass*|peggior*
-~ 减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|变慢|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく
+~ 减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|变慢|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく|(?<![؀-ۿ])[وف]?(?:انخفض|تراجع|[يت]تراجع|[يت]نخفض|هبط|تقلص|قلص)
 `),
 ];
 
 /** Words that generalize to all; before `day` or `year` they only say how often. */
 export const UNIVERSAL = new WordList(String.raw`
-every(?! (?:day|week|month|year|time|hour|\p{L}+ (?:days|years|months)))|all(?!'| \d)|always|never|alle(?! \d)|samtliche*|immer(?! noch)|einstimmig
-tou(?:s|te|tes)(?! les (?:jours|ans|mois|heures|semaines|annees|\p{L}+ (?:ans|mois|jours|heures|semaines|minutes)))|toujours|tod(?:os|as?)(?! l[oa]s (?:dias|anos|meses|semanas|horas|noches))|siempre|unanim*|tutt(?:i|e|a)(?! i giorni| gli anni| le settimane| le ore)|sempre
-~ 全部|所有|全員|全額|一致(?!する)|すべての|全ての
+whole|entire(?:ly|ty)?|every(?! (?:day|week|month|year|time|hour|\p{L}+ (?:days|years|months)))|all(?!'| \d)|always|never|alle(?! \d)|samtliche*|immer(?! noch)|einstimmig|gesamt(?:e[nrms]?)|ganze[nrms]?
+tou(?:s|te|tes)(?! les (?:jours|ans|mois|heures|semaines|annees|\p{L}+ (?:ans|mois|jours|heures|semaines|minutes)))|tout(?= (?:le|l'))|entier*|toujours|todo(?= el)|enter[oa]s?|tod(?:os|as?)(?! l[oa]s (?:dias|anos|meses|semanas|horas|noches))|siempre|unanim*|tutt(?:i|e|a)(?! i giorni| gli anni| le settimane| le ore)|sempre
+весь|вся|всю|всей|все(?! (?:еще|равно|же|больше|чаще))|всех|кажд(?:ый|ая|ое|ые|ого|ой)
+~ 全部|所有|全线|全程|全体|(?<![؀-ۿ])[وبل]?(?:كل|جميع|كافة)(?![؀-ۿ])|كله(?:ا|م)?(?![؀-ۿ])|全員|全額|一致(?!する)|すべての|全ての
 `);
 
 /** Words that exclude each other in the same place of a copied sentence, a group each: `north` for `south`. */
@@ -169,8 +174,8 @@ by|um
 export const CAUSE_BEHIND = new WordList(String.raw`
 because(?: of)?|due(?: mainly| mostly| largely| partly)? to(?! be(?!\p{L}))|owing to|thanks to|(?:caused|triggered|driven|prompted|explained) by|as a result of|result(?:s|ed)? (?:of|from)|stem(?:s|med) from|blam(?:es|ed|e|ing) .{0,40}on|attribut\p{L}+ .{0,60}to|(?:reason|cause)\p{L}* .{0,30}(?:was|were|is|are)
 weil|wegen|aufgrund|auf grund|infolge|dank|ursach\p{L}* .{0,30}(?:war|waren|ist|sind)|(?:liegt|lag|liege) an|zuruckzufuhren auf|begrund\p{L}* .{0,30}mit|erklar\p{L}* .{0,30}mit|fuhr\p{L}* .{0,60}auf
-parce qu[e']|car|a cause d[eu']\p{L}*|en raison\p{L}*(?: surtout| notamment)? d[eu']\p{L}*|grace a\p{L}*|(?:provoque|cause|explique)\p{L}* par|due?s? (?:surtout |notamment )?a\p{L}*|tient a\p{L}*|(?:imput|attribu)\p{L}* .{0,60}a\p{L}*|puisque
-porque|debid[oa]s? a\p{L}*|a causa de\p{L}*|por culpa de\p{L}*|gracias a\p{L}*|por el|deb(?:e|en|io|ieron)(?: sobre todo)? a\p{L}*|(?:caus|provoc)ad\p{L}* por|atribuy\p{L}* .{0,60}a\p{L}*|a raiz de\p{L}*
+parce qu[e']|car|a cause d[eu']\p{L}*|en raison(?: surtout| notamment)? d[eu']\p{L}*|grace aux?|(?:provoque|cause|explique)\p{L}* par|due?s? (?:surtout |notamment )?aux?|tient aux?|(?:imput|attribu)\p{L}* .{0,60}a\p{L}*|puisque|du fait d[eu']\p{L}*
+porque|debid[oa]s? a\p{L}*|a causa de\p{L}*|por culpa de\p{L}*|gracias a\p{L}*|por (?:el|las?|los|una?)|deb(?:e|en|io|ieron)(?: sobre todo)? a\p{L}*|(?:caus|provoc)ad\p{L}* por|atribuy\p{L}* .{0,60}a\p{L}*|a raiz de\p{L}*
 perche|a causa d\p{L}+|grazie a\p{L}*|dovut\p{L}+ a\p{L}*|(?:caus|provoc)at\p{L}+ da\p{L}*|per via d\p{L}+|attribui\p{L}* .{0,60}a\p{L}*
 por causa d\p{L}+|devid[oa]s? a\p{L}*|gracas a\p{L}*|em razao d\p{L}+
 потому что|из-за|благодаря|вследствие|по причине

@@ -85,7 +85,7 @@ const MAX_SPEAKER = 8;
 const AFTER = 3;
 
 /** The words behind `because` up to the next comma, or those before `led to`. */
-function causeOf({ folded, words }: Sentence): Role | undefined {
+function causeOf({ text, folded, words, language }: Sentence): Role | undefined {
   const [behind] = CAUSE_BEHIND.placesIn(folded);
   if (behind) {
     const start = behind.at + behind.word.length;
@@ -94,7 +94,10 @@ function causeOf({ folded, words }: Sentence): Role | undefined {
     const isFirst = !words.some((word) => word.start < behind.at);
     const last = isFirst ? words.filter((word) => word.start >= start)[1] : words.at(-1);
     const end = length === -1 ? (last?.end ?? start) : start + length;
-    return roleOf(words, (word) => word.start >= start && word.start < end);
+    // `Wegen eines Störfalls abgeschaltet`: in German the verb may stand behind the cause, which is a noun.
+    const isCause = (word: Word) => language !== 'de' || /\p{Lu}/u.test(text[word.start] ?? '');
+    const isBehind = (word: Word) => word.start >= start && word.start < end;
+    return roleOf(words, (word) => isBehind(word) && isCause(word)) ?? roleOf(words, isBehind);
   }
   const [before] = CAUSE_BEFORE.placesIn(folded);
   if (!before) return undefined;

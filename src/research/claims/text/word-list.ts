@@ -9,9 +9,12 @@ export class WordList {
   readonly #words: RegExp;
 
   constructor(table: string) {
-    const [words = '', signs] = table
-      .split('~')
-      .map((part) => part.trim().replaceAll('\n', '|').replaceAll('*', '\\p{L}*'));
+    const [words = '', signs] = table.split('~').map((part) =>
+      part
+        .trim()
+        .replaceAll('\n', '|')
+        .replace(/(?<!\})\*/g, '\\p{L}*'),
+    );
     const whole = `(?<!\\p{L})(?:${words})(?!\\p{L})`;
     this.#words = new RegExp(foldedPattern(signs === undefined ? whole : `${whole}|${signs}`), 'g');
   }

@@ -2,7 +2,7 @@ import { CJK } from './fold.ts';
 import { isFunctionWord } from './language.ts';
 
 export interface Word {
-  /** Folded, without a possessive or elided article. */
+  /** Folded, without a possessive, an elided article or the Arabic one. */
   text: string;
   start: number;
   end: number;
@@ -20,7 +20,7 @@ export function wordsIn(folded: string, original: string): Word[] {
     if (CJK.test(text)) words.push(...cjkWords(text, index));
     else if (!/^\d/.test(text) && !isFunctionWord(text) && !isCurrency(folded, index + text.length)) {
       words.push({
-        text: withoutEnding(text),
+        text: withoutParticles(text),
         start: index,
         end: index + text.length,
         isName: isNameAt(original, index, text),
@@ -35,7 +35,11 @@ function isCurrency(folded: string, end: number): boolean {
   return /[$€£¥]/.test(folded[end] ?? '');
 }
 
-function withoutEnding(word: string): string {
+/** The Arabic article, with what is written before it without a space. */
+const ARABIC_ARTICLE = /^[وف]?(?:[بك]?ال|لل)(?=[\u0621-\u064a]{3})/;
+
+function withoutParticles(word: string): string {
+  if (word.charCodeAt(0) >= 0x600 && word.charCodeAt(0) < 0x700) return word.replace(ARABIC_ARTICLE, '');
   if (!word.includes("'")) return word;
   return word.replace(/'s$/, '').replace(/^(?:d|l|dell|dall|nell|all|qu|s|n|un|c)'/, '');
 }
