@@ -51,9 +51,8 @@ const MAX_PASSAGES = 8;
 /** The passages that share most with a claim, best first. */
 export function passagesFor(claim: Sentence, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
-  const alone = candidates(claim, source)
-    .map((index) => shared.passage(index, index))
-    .sort((a, b) => scoreOf(b) - scoreOf(a));
+  const likely = candidates(claim, source).map((index) => shared.passage(index, index));
+  const alone = [...likely, ...shared.measuring(likely)].sort((a, b) => scoreOf(b) - scoreOf(a));
   const found = new Map(alone.map((passage) => [`${passage.first} ${passage.last}`, passage]));
   const [best] = alone;
   // A sentence that covers the whole claim does not get better with its neighbours.
@@ -189,6 +188,24 @@ class SharedSentences {
     );
   }
 
+  /** The sentences near the likely ones that give a figure of the claim in other digits: `2,460 metres` for `2.5 km`. */
+  measuring(found: readonly Passage[]): Passage[] {
+    const lacking = this.#claim.figures.filter(
+      (figure, at) => figure.unit && !found.some(({ figures }) => figures[at]),
+    );
+    const [best] = found;
+    if (lacking.length === 0 || !best) return [];
+    const passages: Passage[] = [];
+    const last = Math.min(this.#source.sentences - 1, best.last + NEAR);
+    for (let index = Math.max(0, best.first - NEAR); index <= last; index++) {
+      if (!/\d/.test(this.#source.foldedSentence(index))) continue;
+      const { figures } = this.#source.sentence(index);
+      if (lacking.every((figure) => figures.some((other) => other.unit && sameFigure(figure, other))))
+        passages.push(this.passage(index, index));
+    }
+    return passages.slice(0, MAX_CANDIDATES);
+  }
+
   #sharedBy(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
     const known = this.#shared.get(index);
     if (known) return known;
@@ -208,6 +225,8 @@ class SharedSentences {
   }
 }
 
+/** How many sentences before and after the best one are searched for a figure in other digits. */
+const NEAR = 4;
 /** How many leading letters the forms of a word have in common, at least; see `sameWord`. */
 const STEM = 3;
 

@@ -138,11 +138,13 @@ function joined(figures: readonly Figure[], text: string): Figure[] {
 }
 const COMPOUND = /^ ?(?:(?:and|und|et|y|e) )?$/;
 
-/** `500-700 million dollars`: the first figure has the magnitude and the unit of the second. */
+/** `500-700 million dollars`: the first figure has the magnitude and the unit of the second. `4.5 and 2.8 %`: its unit. */
 function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
   return figures.map((figure, at) => {
     const next = figures[at + 1];
-    if (!next || figure.isRounded || !RANGE.test(text.slice(figure.end, next.start))) return figure;
+    const between = next ? text.slice(figure.end, next.start) : '';
+    if (next?.unit && !figure.unit && !figure.isRounded && AND.test(between)) return { ...figure, unit: next.unit };
+    if (!next || figure.isRounded || !RANGE.test(between)) return figure;
     const factor =
       next.isRounded && next.unit !== PERCENT ? FACTORS.findLast((each) => each <= (next.values[0] ?? 0)) : undefined;
     const unit = figure.unit ?? next.unit;
@@ -154,6 +156,7 @@ function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
     return { ...figure, unit, values: [...scaled.values, ...figure.values], steps: [...scaled.steps, ...figure.steps] };
   });
 }
+const AND = /^ ?(?:and|und|et|y|e|и|和|及|と|、) ?$/;
 const RANGE = /^ ?(?:[-–—~〜～]|to|bis|auf|a|al|至|到|から) ?$/;
 
 const FACTORS = [1e3, 1e6, 1e9, 1e12] as const;
@@ -264,15 +267,15 @@ function surrounding(
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [
-    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|depass(?:e|ent|ait)|ubersteig(?:t|en)|supera|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
+    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|depass(?:e|ent|ait)|ubersteig(?:t|en)|super(?:a|o|an|aron)|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|превы(?:сил|ша)\p{L}*|أكثر من|(?:[يت])?تجاوزت?|[يت]زيد \p{L}{0,12} ?على|ما لا يقل عن)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
     'over',
   ],
   [
-    /(?:less than|under|below|nearly|almost|up to|just under|fewer than|at most|no more than|not more than|a maximum of|weniger als|hochstens|maximal|nicht mehr als|unter|fast|knapp|beinahe|bis zu|moins d[e']|pres de|presque|jusqu'a|au plus|au maximum|menos de|casi|hasta|como maximo|no mas de|quasi|meno di|fino a|al massimo|non piu di|ate|no maximo|最多|至多|近|将近|接近|不到|不足|почти|менее|до|около|نحو|ما يقرب من)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
+    /(?:less than|under|below|nearly|almost|up to|just under|fewer than|at most|no more than|not more than|a maximum of|weniger als|hochstens|maximal|nicht mehr als|unter|fast|knapp|beinahe|bis zu|moins d[e']|pres de|presque|jusqu'a|au plus|au maximum|menos de|casi|hasta|como maximo|no mas de|quasi|meno di|fino a|al massimo|non piu di|ate|no maximo|最多|至多|近|将近|接近|不到|不足|почти|менее|до|ما يقرب من)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
     'under',
   ],
   [
-    /(?:about|around|roughly|approximately|some|circa|ca\.|c\.|close to|etwa|rund|ungefahr|zirka|gut|gegen|environ|a peu pres|quelque|autour de|unos|unas|alrededor de|cerca de|aproximadamente|casi|circa|约|約|大约|大約|大概|およそ|ほぼ|около|примерно|приблизительно|حوالي|تقريبا)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
+    /(?:about|around|roughly|approximately|some|circa|ca\.|c\.|close to|etwa|rund|ungefahr|zirka|gut|gegen|environ|a peu pres|quelque|autour de|unos|unas|alrededor de|cerca de|aproximadamente|casi|circa|约|約|大约|大約|大概|およそ|ほぼ|около|примерно|приблизительно|حوالي|نحو|تقريبا)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
     'about',
   ],
 ];

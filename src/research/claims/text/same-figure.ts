@@ -11,6 +11,8 @@ const OVER_SHARE_TOLERANCE = 0.34;
 
 /** Whether a figure of a claim agrees with one of its source. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
+  if (claim.unit?.dimension === 'temperature' && source.unit && claim.unit.name !== source.unit.name)
+    return inOtherDegrees(source).some((each) => sameFigure({ ...claim, unit: undefined }, each));
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
@@ -32,6 +34,22 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
       return isClose(claimed, { found: found * scale, claim, step, converted: scale !== 1 });
     }),
   );
+}
+
+/** A temperature in the other degrees, and as a difference of temperatures. */
+function inOtherDegrees(figure: Figure): Figure[] {
+  const { values, unit, isBelowZero = false } = figure;
+  if (unit?.dimension !== 'temperature') return [];
+  const isCelsius = unit.name === 'celsius';
+  const scale = (value: number) => (isCelsius ? value * 1.8 : value / 1.8);
+  const [value = 0] = values;
+  const degrees = isBelowZero ? -value : value;
+  const converted = isCelsius ? degrees * 1.8 + 32 : (degrees - 32) / 1.8;
+  const steps = figure.steps.slice(0, 1).map(scale);
+  return [
+    { ...figure, unit: undefined, values: [Math.abs(converted)], steps, isBelowZero: converted < 0 },
+    { ...figure, unit: undefined, values: [scale(value)], steps },
+  ];
 }
 
 function isAboveZero({ isBelowZero = false, falls }: Figure): boolean {
@@ -116,9 +134,11 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
       const [small, large] = one < other ? [one, other] : [other, one];
       if (small <= 0) return false;
       const own = a.unit ?? b.unit;
+      const fall = claim.falls?.() ? [1 - small / large] : [];
       if (unit?.dimension === 'ratio') return isNear(claim, large / small);
       if (own?.name === 'percent') return unit?.dimension === 'points' && isNear(claim, large - small);
-      if (unit?.name === 'percent') return [small / large, large / small - 1].some((part) => isNear(claim, part * 100));
+      if (unit?.name === 'percent')
+        return [small / large, large / small - 1, ...fall].some((part) => isNear(claim, part * 100));
       // Small numbers without a unit are differences of others by accident.
       const perOwn = unit || (!own && !isCount(claim)) ? scaleBetween(unit, own) : undefined;
       // A number without a unit may be in the unit of the other, but not be converted.

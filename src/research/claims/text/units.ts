@@ -47,7 +47,7 @@ speed 1.852 knot: knots?|knoten|nœuds?|nudos|nodi
 rate 1e9 terabit per second: tbit/s|tbps|terabits? (?:per|pro|par|por|al) \p{L}*
 rate 1e6 gigabit per second: gbit/s|gbps|gb/s|gigabits? (?:per|pro|par|por|al) \p{L}*
 rate 1000 megabit per second: mbit/s|mbps|megabits? (?:per|pro|par|por|al) \p{L}*
-length 1000 kilometre: kilomet\p{L}*|km|chilometr\p{L}*|quilometr\p{L}*|公里|千米|キロメートル|キロ|км|километр\p{L}*|كيلومتر\p{L}*
+length 1000 kilometre: kilomet\p{L}*|km|chilometr\p{L}*|quilometr\p{L}*|公里|千米|キロメートル|キロ(?!ワット|グラム|バイト|カロリー|リットル|ヘルツ)|км|километр\p{L}*|كيلومتر\p{L}*
 length 0.01 centimetre: centimet\p{L}*|zentimet\p{L}*|cm|厘米|センチメートル|センチ|см|сантиметр\p{L}*|سنتيمتر\p{L}*
 length 0.001 millimetre: millimet\p{L}*|mm|毫米|ミリメートル|ミリ
 length 1e-6 micrometre: [µμ]m|microns?|micromet\p{L}*|mikrometer|微米|マイクロメートル
@@ -99,6 +99,9 @@ time 31557600 year: years?|jahre?n?|ans?|annees?|anos?|ann[oi]|年|лет|год
 ratio 1 times: times|fold|fach\p{L}*|mal|fois|veces|volte|倍
 money - cent: cents?|centimes?|centimos?|centesimi|centavos?|美分|セント
 money - dollar: (?:us-?)?dollars?|dolares|dollari|usd|美元|ドル|米ドル|доллар\p{L}*|\$|دولار\p{L}*
+money - hong kong dollar: hk\$|hkd|港元|港币|港幣
+money - taiwan dollar: 新台币|新台幣|台币|台幣
+money - won: won|韩元|ウォン
 money - euro: euros?|eur|€|欧元|ユーロ|евро|يورو
 money - sterling: pounds?(?: sterling)?|pfund(?: sterling)?|£|英镑
 money - yen: yen|円|日元|日圆
