@@ -19,6 +19,8 @@ export const CLAIM_FILES = [
   'research-reports',
   'noisy-pages',
   'unseen-pages',
+  'fresh-pages',
+  'fresh-held-out',
 ] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
