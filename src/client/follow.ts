@@ -20,7 +20,7 @@ export type {
   McpCall,
   McpListTools,
   WebSearchCall,
-} from '../protocol/openai-items.ts';
+} from '../protocol/openai/items.ts';
 export type { Plan } from '../protocol/plan.ts';
 export type { Claims, ResponseObject, Usage } from '../protocol/response.ts';
 export type { Warning } from '../protocol/warnings.ts';

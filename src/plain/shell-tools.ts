@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../base/json.ts';
 import { isObject, parseJson } from '../base/json.ts';
-import { execAction, patchOperation, shellAction } from '../protocol/openai-items.ts';
+import { execAction, patchOperation, shellAction } from '../protocol/openai/items.ts';
 import type { OfferedFunction, ShellTool } from '../research/run/request.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { outputItem, outputText, reasoningText, refusalPart, summaryPart, tokenLogprob, urlCitation } from './items.ts';
-import { openAiEvents, shellEvents } from './openai-items.ts';
+import { openAiEvents, shellEvents } from './openai/items.ts';
 import { responseObject } from './response.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { itemHead, lane, openAiItems, shellItems, toolSearchItems } from './openai-items.ts';
+import { itemHead, lane, openAiItems, shellItems, toolSearchItems } from './openai/items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, type JsonValue, parseJson } from '../base/js
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
-import { completeInputItem } from '../protocol/openai-items.ts';
+import { completeInputItem } from '../protocol/openai/items.ts';
 import type { FollowUp } from '../research/run/request.ts';
 import { noteRemoval, removedPlace } from '../store/removed-records.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';

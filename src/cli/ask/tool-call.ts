@@ -1,5 +1,5 @@
-import { asToolCall } from '../../protocol/as-tool-call.ts';
 import type { OutputItem } from '../../protocol/items.ts';
+import { asToolCall } from '../../protocol/openai/as-tool-call.ts';
 
 /** A tool call as the command line shows it, whichever item types the run uses. */
 export interface CallView {

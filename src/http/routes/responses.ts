@@ -3,7 +3,7 @@ import { toSeconds } from '../../base/clock.ts';
 import { fieldError } from '../../base/errors.ts';
 import { ID_PREFIX, publicId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
-import { completeInputItem } from '../../protocol/openai-items.ts';
+import { completeInputItem } from '../../protocol/openai/items.ts';
 import { getResponseQuery, listInputItemsQuery, listResponsesQuery } from '../../protocol/requests/queries.ts';
 import { listObject, type ResponseListEntry } from '../../protocol/response.ts';
 import type { Timeline } from '../../protocol/timeline.ts';

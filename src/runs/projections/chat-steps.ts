@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { escapeMarkdown } from '../../base/markdown.ts';
 import { toSingleLine } from '../../base/text.ts';
-import { asToolCall } from '../../protocol/as-tool-call.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem, UrlCitation } from '../../protocol/items.ts';
+import { asToolCall } from '../../protocol/openai/as-tool-call.ts';
 import { formatPlan, parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';

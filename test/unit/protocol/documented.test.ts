@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { runEvent } from '../../../src/protocol/events.ts';
-import { openAiEvents } from '../../../src/protocol/openai-items.ts';
+import { openAiEvents } from '../../../src/protocol/openai/items.ts';
 import { newResponse, responseObject } from '../../../src/protocol/response.ts';
 import { warningCode } from '../../../src/protocol/warnings.ts';
 

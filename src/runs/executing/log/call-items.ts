@@ -10,7 +10,7 @@ import type {
   McpListTools,
   OpenAiCall,
   WebSearchCall,
-} from '../../../protocol/openai-items.ts';
+} from '../../../protocol/openai/items.ts';
 import type { EndedCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
 import { beginItem, itemDone, type LogItem, type Place, type Position, wholeItem } from './log-item.ts';

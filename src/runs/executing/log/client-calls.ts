@@ -10,7 +10,7 @@ import {
   type ShellItem,
   shellAction,
   type ToolSearchItem,
-} from '../../../protocol/openai-items.ts';
+} from '../../../protocol/openai/items.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import type { ShellTool } from '../../../research/run/request.ts';
 import type { FunctionCall } from '../../../research/run/steps.ts';

@@ -1,6 +1,6 @@
 import { itemId } from '../../../base/ids.ts';
 import { callOfImage } from '../../../protocol/made-images.ts';
-import type { ImageGenerationCall } from '../../../protocol/openai-items.ts';
+import type { ImageGenerationCall } from '../../../protocol/openai/items.ts';
 import { type LogItem, type Position, wholeItem } from './log-item.ts';
 
 /** An image that the model made, with OpenAI's events. `url`: a data URL. */

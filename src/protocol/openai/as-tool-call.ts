@@ -1,5 +1,5 @@
-import type { ToolCallItem } from './items.ts';
-import type { OpenAiCall } from './openai-items.ts';
+import type { ToolCallItem } from '../items.ts';
+import type { OpenAiCall } from './items.ts';
 
 /** What a call of OpenAI's item types tells, in the words of the gateway's own `tool_call` items. */
 export function asToolCall(item: OpenAiCall): Pick<ToolCallItem, 'name' | 'arguments' | 'result'> {

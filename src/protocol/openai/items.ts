@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ItemPrefix } from '../base/ids.ts';
-import { isObject, type JsonObject, type JsonValue, scalarText } from '../base/json.ts';
-import { IMAGE_FORMATS } from './made-images.ts';
+import type { ItemPrefix } from '../../base/ids.ts';
+import { isObject, type JsonObject, type JsonValue, scalarText } from '../../base/json.ts';
+import { IMAGE_FORMATS } from '../made-images.ts';
 
 /** OpenAI's items for tool calls, for `profile: openai` (docs/api.md, "The profile of OpenAI") and for plain models. */
 
