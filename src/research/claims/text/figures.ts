@@ -267,7 +267,7 @@ function surrounding(
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [
-    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|depass(?:e|ent|ait)|ubersteig(?:t|en)|super(?:a|o|an|aron)|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|превы(?:сил|ша)\p{L}*|أكثر من|(?:[يت])?تجاوزت?|[يت]زيد \p{L}{0,12} ?على|ما لا يقل عن)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
+    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|depass(?:e|ent|ait)|ubersteig(?:t|en)|super(?:a|o|an|aron)|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|превы(?:сил|ша)\p{L}{0,4}|أكثر من|(?:[يت])?تجاوزت?|[يت]زيد \p{L}{0,12} ?على|ما لا يقل عن)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
     'over',
   ],
   [
