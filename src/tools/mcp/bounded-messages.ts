@@ -44,13 +44,11 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
 /**
  * Makes a connected transport drop messages that exceed the limits, replace such answers with an error, and pass on what
  * can be read of the others. Programs need the limits, because their messages do not pass `boundedMessages`. Call it once
- * the client has connected. `onAnswer` is told the ids of the requests that are answered.
+ * the client has connected.
  */
-export function boundTransport(transport: Transport, onAnswer: (id: number) => unknown): void {
+export function boundTransport(transport: Transport): void {
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
-    // Some servers send the id of a request back as a string; the library accepts that.
-    if (!('method' in message)) onAnswer(Number(message.id));
     if (isBounded(message)) return onmessage?.(readableMessage(message), extra);
     if ('method' in message || message.id === undefined) return;
     const error = { code: ProtocolErrorCode.InternalError, message: TOO_MANY };

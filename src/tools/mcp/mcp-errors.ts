@@ -99,8 +99,8 @@ function causes(thrown: unknown): unknown[] {
   return causesOf(thrown, causeInData);
 }
 
-/** Errors of version negotiation, and those that replace an answer, carry their cause in their data. */
+/** Errors of version negotiation carry their cause in their data. */
 function causeInData(error: Error): unknown {
-  const data = error instanceof SdkError || error instanceof ProtocolError ? error.data : undefined;
+  const data = error instanceof SdkError ? error.data : undefined;
   return typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined;
 }

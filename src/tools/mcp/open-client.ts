@@ -86,7 +86,7 @@ async function connect(transport: Transport, server: McpServer, options: OpenOpt
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  boundTransport(transport, (id) => transport instanceof TolerantHttpTransport && transport.answered(id));
+  boundTransport(transport);
   client.onclose = options.onClose;
   return { client, [Symbol.asyncDispose]: () => close(client, transport) };
 }
