@@ -223,8 +223,8 @@ export class Files implements Disposable {
   /** The bytes of a file as a stream. Read it to its end or destroy it. @throws as `read`. */
   async stream(file: FileRecord, signal: AbortSignal): Promise<Readable> {
     if (sealingKey(file) !== undefined) {
-      using read = await this.read(file, signal);
-      return Readable.from([read.bytes]);
+      const read = await this.read(file, signal);
+      return Readable.from([read.bytes]).once('close', () => read[Symbol.dispose]());
     }
     const source = await this.#blobs.stream(file.id, signal);
     if (!source) throw bytesMissing(file);

@@ -1,3 +1,4 @@
+import { GatewayError } from '../base/errors.ts';
 import type { CredentialCipher } from '../base/secrets/encrypt.ts';
 import { seal, unseal } from '../base/secrets/seal.ts';
 import type { FileRecord } from '../store/side-stores/file-store.ts';
@@ -26,15 +27,23 @@ export class SealedFiles {
     this.#cipherOf = cipherOf;
   }
 
+  /** @throws GatewayError `invalid_api_key` if the key was removed since the request came. */
+  #cipher(keyId: string | undefined): CredentialCipher | undefined {
+    if (keyId === undefined) return undefined;
+    const cipher = this.#cipherOf(keyId);
+    if (!cipher) throw new GatewayError('invalid_api_key', 'The API key was removed.');
+    return cipher;
+  }
+
   /** The record to store; unchanged without a key. */
   sealRecord<R extends Pick<FileRecord, 'name' | 'purpose'>>(record: R, keyId: string | undefined): R {
-    const cipher = keyId === undefined ? undefined : this.#cipherOf(keyId);
+    const cipher = this.#cipher(keyId);
     return cipher ? { ...record, name: cipher.encrypt(record.name), purpose: SEALED + keyId } : record;
   }
 
   /** The bytes to store; unchanged without a key. */
   async sealBytes(bytes: Buffer, keyId: string | undefined): Promise<Buffer> {
-    const cipher = keyId === undefined ? undefined : this.#cipherOf(keyId);
+    const cipher = this.#cipher(keyId);
     return cipher ? Buffer.from(await seal(bytes, cipher), 'latin1') : bytes;
   }
 

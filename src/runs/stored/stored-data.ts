@@ -22,16 +22,21 @@ export class NewerDataError extends Error {
  * @throws GatewayError `internal_error` that names the place of the problem, without the content.
  */
 export function parseStored<T>(schema: ZodType<T>, stored: unknown, what: string): T {
-  const parsed = schema.safeParse(typeof stored === 'string' ? parseJson(stored) : stored);
+  const value = typeof stored === 'string' ? parseJson(stored) : stored;
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const path = issue && issue.path.length > 0 ? ` at ${issue.path.join('.')}` : '';
-  if (parsed.error.issues.every(isUnknownValue)) throw new NewerDataError(`the ${what} has an unknown value${path}`);
+  if (parsed.error.issues.every((each) => isUnknownValue(each, value)))
+    throw new NewerDataError(`the ${what} has an unknown value${path}`);
   throw new GatewayError('internal_error', `A stored ${what} cannot be read${path}.`, { cause: parsed.error });
 }
 
-/** Whether only a value is unknown, such as one of an enumeration that has grown. */
-function isUnknownValue(issue: z.core.$ZodIssue): boolean {
-  if (issue.code !== 'invalid_union') return issue.code === 'invalid_value';
-  return issue.discriminator !== undefined || issue.errors.some((issues) => issues.every(isUnknownValue));
+/** Whether only a value is unknown, such as one of an enumeration that has grown. Anything but a text there is damage. */
+function isUnknownValue(issue: z.core.$ZodIssue, stored: unknown): boolean {
+  const value = issue.path.reduce<unknown>((outer, key) => Object(outer)[key], stored);
+  if (issue.code === 'invalid_value') return typeof value === 'string';
+  if (issue.code !== 'invalid_union') return false;
+  if (issue.discriminator !== undefined) return true;
+  return issue.errors.some((issues) => issues.every((each) => isUnknownValue(each, value)));
 }

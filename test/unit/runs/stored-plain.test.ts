@@ -175,6 +175,8 @@ describe('stored data with values that this version does not know', () => {
 
   it('is an error if it is damaged as well', async () => {
     await assert.rejects(parseTranscript(['{"t":"note","guard":"unheard"}']), { code: 'internal_error' });
+    for (const guard of ['', '"guard":null,', '"guard":42,'])
+      await assert.rejects(parseTranscript([`{"t":"note",${guard}"text":""}`]), { code: 'internal_error' }, guard);
     assert.throws(() => readRequest(requestWith({ toolChoice: 'unheard', messages: 1 })), { code: 'internal_error' });
     assert.throws(() => readRequest(requestWith({ messages: [{ role: 'user', content: [{ ...TEXT, text: 1 }] }] })), {
       code: 'internal_error',

@@ -12,14 +12,14 @@ export function useDeliveries(id, { ended }) {
   const { client } = app.value;
   const load = async () => (ended ? (await client.deliveries.list({ run: id })).data : []);
   // The page itself says so if the run is gone.
-  const { found, read } = useRequest(load, [id, ended]);
+  const { found, error, read } = useRequest(load, [id, ended]);
   const deliveries = found ?? [];
   const isUnderWay = deliveries.some(({ status }) => status === 'pending');
   useEffect(() => {
     if (!isUnderWay) return;
-    const timer = setInterval(read, POLL_MS);
-    return () => clearInterval(timer);
-  }, [id, isUnderWay]);
+    const timer = setTimeout(read, POLL_MS);
+    return () => clearTimeout(timer);
+  }, [id, isUnderWay, found, error]);
   return { deliveries, reread: read };
 }
 

@@ -12,7 +12,7 @@ const OVER_SHARE_TOLERANCE = 0.34;
 /** Whether a figure of a claim agrees with one of its source. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
   if (claim.unit?.dimension === 'temperature' && source.unit && claim.unit.name !== source.unit.name)
-    return inOtherDegrees(source).some((each) => sameFigure({ ...claim, unit: undefined }, each));
+    return sameFigure({ ...claim, unit: undefined }, inOtherDegrees(source));
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
@@ -36,20 +36,14 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   );
 }
 
-/** A temperature in the other degrees, and as a difference of temperatures. */
-function inOtherDegrees(figure: Figure): Figure[] {
-  const { values, unit, isBelowZero = false } = figure;
-  if (unit?.dimension !== 'temperature') return [];
-  const isCelsius = unit.name === 'celsius';
-  const scale = (value: number) => (isCelsius ? value * 1.8 : value / 1.8);
-  const [value = 0] = values;
-  const degrees = isBelowZero ? -value : value;
+/** A temperature in the other degrees. */
+function inOtherDegrees(figure: Figure): Figure {
+  const isCelsius = figure.unit?.name === 'celsius';
+  const [value = 0] = figure.values;
+  const degrees = figure.isBelowZero ? -value : value;
   const converted = isCelsius ? degrees * 1.8 + 32 : (degrees - 32) / 1.8;
-  const steps = figure.steps.slice(0, 1).map(scale);
-  return [
-    { ...figure, unit: undefined, values: [Math.abs(converted)], steps, isBelowZero: converted < 0 },
-    { ...figure, unit: undefined, values: [scale(value)], steps },
-  ];
+  const steps = figure.steps.slice(0, 1).map((step) => (isCelsius ? step * 1.8 : step / 1.8));
+  return { ...figure, unit: undefined, values: [Math.abs(converted)], steps, isBelowZero: converted < 0 };
 }
 
 function isAboveZero({ isBelowZero = false, falls }: Figure): boolean {

@@ -13,7 +13,8 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
       schedule: db.prepare(
         `INSERT INTO ${table} (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)`,
       ),
-      due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? OR due_at > ? ORDER BY due_at LIMIT ?`),
+      due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? ORDER BY due_at LIMIT ?`),
+      early: db.prepare(`SELECT run FROM ${table} WHERE due_at > ? ORDER BY due_at LIMIT ?`),
       postpone: db.prepare(`UPDATE ${table} SET due_at = ? WHERE run = ?`),
       get: db.prepare(`SELECT state FROM ${table} WHERE run = ?`),
       put: db.prepare(
@@ -34,7 +35,9 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
     const find = () => {
       const now = this.now();
-      return this.#statements.due.all(now, now + LONGEST_WAIT_MS, limit).map((row) => text(row, 'run'));
+      const due = this.#statements.due.all(now, limit);
+      const found = due.length > 0 ? due : this.#statements.early.all(now + LONGEST_WAIT_MS, limit);
+      return found.map((row) => text(row, 'run'));
     };
     // Called every second: a transaction that finds nothing costs as much as one that writes.
     if ((await this.query(find)).length === 0) return [];
