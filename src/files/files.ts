@@ -114,15 +114,9 @@ export class Files implements Disposable {
    * Receives the bytes of a file; resolves once all of them are stored.
    * @throws GatewayError `request_too_large`, `overloaded`, `store_unavailable`, and the error of the stream.
    */
-  async receive(
-    source: Readable,
-    {
-      user,
-      signal,
-      maxBytes = this.#parts.config.files.maxBytes,
-    }: { user: string; signal: AbortSignal; maxBytes?: number },
-  ): Promise<ReceivedBlob> {
+  async receive(source: Readable, { user, signal }: { user: string; signal: AbortSignal }): Promise<ReceivedBlob> {
     using _ = this.#uploads.take(user);
+    const { maxBytes } = this.#parts.config.files;
     return await this.#blobs.receive(source, { id: randomUUID(), maxBytes, signal });
   }
 
@@ -130,12 +124,10 @@ export class Files implements Disposable {
   async save(bytes: Buffer, file: NewFile, signal: AbortSignal): Promise<FileRecord> {
     const { maxBytes } = this.#parts.config.files;
     if (bytes.length > maxBytes) throw fileTooLarge(maxBytes);
+    using _ = this.#uploads.take(file.user);
     const content = await this.#sealed.sealBytes(bytes, file.sealedBy);
-    await using taken = await this.receive(Readable.from([content]), {
-      user: file.user,
-      signal,
-      maxBytes: content.length,
-    });
+    const kept = { id: randomUUID(), maxBytes: content.length, signal };
+    await using taken = await this.#blobs.receive(Readable.from([content]), kept);
     return await this.add(taken, { ...file, bytes: bytes.length });
   }
 

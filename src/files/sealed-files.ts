@@ -17,7 +17,7 @@ export function shownPurpose(file: FileRecord): string {
 }
 
 /**
- * Encrypts name and bytes of files that belong to a response with `store: false` (docs/files.md, "In a request"). A file
+ * Encrypts name, type and bytes of files that belong to a response with `store: false` (docs/files.md, "In a request"). A file
  * whose API key is gone, or has another secret now, can no longer be read.
  */
 export class SealedFiles {
@@ -36,9 +36,11 @@ export class SealedFiles {
   }
 
   /** The record to store; unchanged without a key. */
-  sealRecord<R extends Pick<FileRecord, 'name' | 'purpose'>>(record: R, keyId: string | undefined): R {
+  sealRecord<R extends Pick<FileRecord, 'name' | 'type' | 'purpose'>>(record: R, keyId: string | undefined): R {
     const cipher = this.#cipher(keyId);
-    return cipher ? { ...record, name: cipher.encrypt(record.name), purpose: SEALED + keyId } : record;
+    if (!cipher) return record;
+    const { name, type } = record;
+    return { ...record, name: cipher.encrypt(name), type: cipher.encrypt(type), purpose: SEALED + keyId };
   }
 
   /** The bytes to store; unchanged without a key. */
@@ -47,13 +49,13 @@ export class SealedFiles {
     return cipher ? Buffer.from(await seal(bytes, cipher), 'latin1') : bytes;
   }
 
-  /** A stored record with its real name; undefined if it cannot be read. */
+  /** A stored record with its real name and type; undefined if it cannot be read. */
   openRecord(file: FileRecord): FileRecord | undefined {
     const key = sealingKey(file);
     if (key === undefined) return file;
     try {
-      const name = this.#cipherOf(key)?.decrypt(file.name);
-      return name === undefined ? undefined : { ...file, name };
+      const cipher = this.#cipherOf(key);
+      return cipher && { ...file, name: cipher.decrypt(file.name), type: cipher.decrypt(file.type) };
     } catch {
       return undefined;
     }

@@ -51,11 +51,13 @@ describe('a response with store: false, over SQLite', () => {
       const folder = await mkdtemp(join(tmpdir(), 'unstored-'));
       stack.defer(() => rm(folder, { recursive: true }));
       const provider = stack.use(await startScriptedProvider({ respond: () => turn({ text: 'Read.' }) }));
-      const options = { providers: { one: { url: provider.url } }, models: MODELS, storeUrl: `file:${folder}` };
+      const files = join(folder, 'files');
+      const stores = { storeUrl: `file:${folder}`, files: { url: `file:${files}` } };
+      const options = { providers: { one: { url: provider.url } }, models: MODELS, ...stores };
       const gateway = stack.use(await startProxyGateway(options));
-      const file = (text: string, filename: string) => ({
+      const file = (text: string, filename: string, type = 'canary-of-the-type') => ({
         type: 'input_file',
-        file_data: Buffer.from(text).toString('base64'),
+        file_data: `data:text/${type};base64,${Buffer.from(text).toString('base64')}`,
         filename,
       });
       const ask = async (content: object[], store: boolean) =>
@@ -72,13 +74,14 @@ describe('a response with store: false, over SQLite', () => {
       assert.ok((await get(`/files/${id}/content`)) === long, 'its content is what was sent');
       assert.match(await get(`/files/${id}`), /"canary-of-the-name.md","purpose":"user_data"/);
       assert.match(await get('/files'), /"data":\[\]/);
-      await ask([question, file('A canary-that-is-stored.', 'stored.txt')], true);
+      await ask([question, file('A canary-that-is-stored.', 'stored.txt', 'plain')], true);
+      assert.equal(await filesWith('canary-that-is-stored', files), 1);
       const found = await Promise.all(
-        ['that-is-stored', 'of-the-file', 'of-the-name', 'that-is-short'].map((name) =>
+        ['that-is-stored', 'of-the-file', 'of-the-name', 'of-the-type', 'that-is-short'].map((name) =>
           filesWith(`canary-${name}`, folder),
         ),
       );
-      assert.deepEqual([(found[0] ?? 0) > 0, ...found.slice(1)], [true, 0, 0, 0]);
+      assert.deepEqual([(found[0] ?? 0) > 0, ...found.slice(1)], [true, 0, 0, 0, 0]);
     });
   }
 });

@@ -28,6 +28,7 @@ export interface ProxyGatewayOptions {
   /** Further models. */
   models?: object;
   storeUrl?: string;
+  files?: object;
   server?: object;
   passthrough?: readonly object[];
   tools?: object;
@@ -50,6 +51,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1, ...options.server },
     store: { url: options.storeUrl ?? 'memory:' },
+    files: options.files ?? {},
     providers: Object.fromEntries(
       Object.entries(options.providers).map(
         ([name, { url, apiKey, apiKeyHeader, headers, timeouts, maxRetries, maxConnections, wire }]) => [

@@ -28,7 +28,8 @@ export const PARAMETERS: Record<string, (given: Given) => Body> = {
   metadata: () => ({ metadata: { a: 'b' } }),
   model: () => ({}),
   moderation: () => ({ moderation: { model: 'm' } }),
-  parallel_tool_calls: () => ({ parallel_tool_calls: false }),
+  // It is about functions: research models ignore it without them.
+  parallel_tool_calls: () => ({ parallel_tool_calls: false, tools: [FUNCTION] }),
   previous_response_id: ({ response }) => ({ previous_response_id: response }),
   prompt: () => ({ prompt: { id: 'pmpt_1' } }),
   prompt_cache_key: () => ({ prompt_cache_key: 'a' }),

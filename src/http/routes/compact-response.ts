@@ -32,9 +32,10 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses/compact' });
   }
   const { store } = deps.config.current();
-  await deps.attachments.saveFiles(body.json.input, identity, { keepMs: store.retentionMs, field: 'input' });
+  const keeping = { keepMs: store.retentionMs, context: identity.context };
+  await deps.attachments.saveFiles(body.json.input, identity.caller, { ...keeping, field: 'input' });
   const { value, ignored } = parseBody(compactBody, body.json);
-  const { messages: thread } = await readThread(value, { ...deps, ...identity, name, model });
+  const { messages: thread } = await readThread(value, { ...deps, ...identity, name, model, keeping });
   refuseEmpty(thread, value);
   const { sealed, usage } = await compactAndSettle(deps, call, { name, model, body, value, thread });
   const answer = compactedResponse({

@@ -28,9 +28,10 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
     return await forwardJson(deps, call, { body, modelName: name, model, api });
   }
   const { runs } = deps.config.current();
-  await deps.attachments.saveFiles(body.json.input, identity, { keepMs: runs.maxRunMs, field: 'input' });
+  const keeping = { keepMs: runs.maxRunMs, context: identity.context };
+  await deps.attachments.saveFiles(body.json.input, identity.caller, { ...keeping, field: 'input' });
   const { value, ignored } = parseBody(countBody, body.json);
-  const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
+  const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model, keeping });
   await deps.attachments.discard(identity.context);
   const { instructions } = value;
   const instructionMessages = instructions ? [{ role: 'system' as const, content: instructions }] : [];

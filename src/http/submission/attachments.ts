@@ -2,7 +2,6 @@ import { linkSignals } from '../../base/abort.ts';
 import { fieldError, GatewayError, messageOf } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, type NewFile, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
@@ -28,7 +27,10 @@ const MAX_SENT = 40 * 1024 * 1024;
 const MAX_FILES = 50;
 
 /** How files of a request are stored: see `NewFile`. */
-export type Keeping = Pick<NewFile, 'keepMs' | 'sealedBy'>;
+export interface Keeping extends Pick<NewFile, 'keepMs' | 'sealedBy'> {
+  /** They are removed if it is refused. */
+  context: RequestContext;
+}
 
 /** Whose parts they are, and how a model gets them. */
 export interface AttachmentContext {
@@ -43,8 +45,8 @@ export interface AttachmentContext {
   takesPdf: boolean;
   /** The bytes of files sent to the model, over all fields of a request. */
   sent: { bytes: number };
-  /** How long documents that are read elsewhere are kept, by default as long as responses. */
-  keeping?: Keeping | undefined;
+  /** How documents are stored that are read at addresses. */
+  keeping: Keeping;
   /** Aborts when nobody waits for the answer any more. */
   signal: AbortSignal;
 }
@@ -52,7 +54,6 @@ export interface AttachmentContext {
 interface AttachmentParts {
   files: Files;
   documents: Pick<Toolbox, 'read'>;
-  config: Pick<LiveConfig, 'current'>;
   log: Logger;
 }
 
@@ -76,7 +77,7 @@ export class Attachments {
    */
   async saveFiles(
     items: unknown,
-    { caller: { user }, context }: { caller: Pick<Caller, 'user'>; context: RequestContext },
+    { user }: Pick<Caller, 'user'>,
     { field, ...keeping }: Keeping & { field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
@@ -90,8 +91,7 @@ export class Attachments {
       if (part.file_id != null || part.file_url != null || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
-      const file = await this.#store(bytes, { user, name, type, ...keeping });
-      this.#saved.getOrInsertComputed(context, () => []).push(file);
+      const file = await this.#store(bytes, { user, name, type }, keeping);
       part.file_id = publicFileId(file.id);
       delete part.file_data;
     }
@@ -177,13 +177,19 @@ export class Attachments {
       return attachedDocumentText({ name, url }, fenceWithoutNonce(content));
     if (file || canOpenUrls) return attachedDocumentText({ name, url }, undefined);
     // The model cannot open the URL, so what was read there is stored as a file.
-    const keep = keeping ?? { keepMs: this.#parts.config.current().store.retentionMs };
-    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', ...keep });
+    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown' }, keeping);
     return attachedDocumentText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
   }
 
-  async #store(bytes: Buffer, file: Omit<NewFile, 'purpose'>): Promise<FileRecord> {
-    return await this.#files.save(bytes, { ...file, purpose: 'user_data' }, AbortSignal.timeout(READ_MS));
+  async #store(
+    bytes: Buffer,
+    about: Pick<NewFile, 'user' | 'name' | 'type'>,
+    { context, ...kept }: Keeping,
+  ): Promise<FileRecord> {
+    const file = { ...about, ...kept, purpose: 'user_data' };
+    const stored = await this.#files.save(bytes, file, AbortSignal.timeout(READ_MS));
+    this.#saved.getOrInsertComputed(context, () => []).push(stored);
+    return stored;
   }
 
   async #image(id: string, { user, sent, place, signal }: AttachmentContext): Promise<string> {

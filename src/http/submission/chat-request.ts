@@ -34,9 +34,10 @@ export async function readChatRequest<S extends ChatSchemas>(
   { body, name, model, schemas, keepMs }: ChosenModel & { body: JsonBody; schemas: S; keepMs: number },
 ) {
   const { caller, key, context } = identity;
-  await deps.attachments.saveFiles(body.json.messages, identity, { keepMs, field: 'messages' });
+  const keeping = { keepMs, context };
+  await deps.attachments.saveFiles(body.json.messages, caller, { ...keeping, field: 'messages' });
   const read = async () => {
-    const from = { ...deps, caller, key, name, signal: context.signal };
+    const from = { ...deps, caller, key, name, keeping, signal: context.signal };
     if (model.kind === 'proxy') {
       const { value, headers } = parsePlainChat<S['plain']>(schemas.plain, body, servingOf(identity, name, model));
       return { value, headers, request: await fromPlainChat(value, { ...from, model }) };

@@ -77,7 +77,7 @@ export function contentReadersFor(
 export interface ContentSources {
   attachments: Pick<Attachments, 'resolve'>;
   sealed: SealedContents;
-  keeping?: Keeping | undefined;
+  keeping: Keeping;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }

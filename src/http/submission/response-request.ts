@@ -32,8 +32,9 @@ export async function readResponse(deps: AppDeps, identity: Identity, requested:
   const { tools, store, runs } = deps.config.current();
   const isUnstored = body.json.store === false;
   // For a response that is not stored, only as long as its run may take.
-  const keeping = isUnstored ? { keepMs: runs.maxRunMs, sealedBy: key.id } : { keepMs: store.retentionMs };
-  await deps.attachments.saveFiles(body.json.input, identity, { ...keeping, field: 'input' });
+  const kept = isUnstored ? { keepMs: runs.maxRunMs, sealedBy: key.id } : { keepMs: store.retentionMs };
+  const keeping = { ...kept, context };
+  await deps.attachments.saveFiles(body.json.input, caller, { ...keeping, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
     const { value, headers } = parsePlain(body, { offered, tools, ...servingOf(identity, name, model) });

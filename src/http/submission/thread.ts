@@ -4,12 +4,13 @@ import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts'
 import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
+import type { Keeping } from './attachments.ts';
 import { readPlainThread } from './plain-request.ts';
 import { readThreadSettings } from './research-options.ts';
 import { joinConversation, researchThread } from './research-request.ts';
 
 type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'sealed' | 'attachments'> &
-  Pick<Identity, 'caller' | 'key' | 'context'> & { name: string; model: ModelConfig };
+  Pick<Identity, 'caller' | 'key' | 'context'> & { name: string; model: ModelConfig; keeping: Keeping };
 
 interface RequestedThread {
   messages: TurnMessage[];

@@ -42,8 +42,9 @@ export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
 /** The items of a body as they are stored: attached bytes become files of their own. */
 export async function itemsToStore(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
-  await deps.attachments.saveFiles(items, identity, { keepMs, field: 'items' });
-  return await dereferenceItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
+  const { caller, context } = identity;
+  await deps.attachments.saveFiles(items, caller, { keepMs, context, field: 'items' });
+  return await dereferenceItems(items, { runs: deps.runs, caller, field: 'items' });
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {
