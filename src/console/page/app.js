@@ -51,13 +51,17 @@ export async function start() {
   // After signing out the user wants another key.
   const mayReuse = !history.state?.signedOut;
   const useLate = (key) => {
-    if (app.value.signedIn === 'out' && !history.state?.signedOut) signIn(key, { keep: true }).catch(() => {});
+    if (signIns === 0 && app.value.signedIn === 'out' && !history.state?.signedOut)
+      signIn(key, { keep: true }).catch(() => {});
   };
   const stored = tab?.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs(useLate) : null);
   const key = stored ?? (mayReuse ? hints.api_key : null);
   if (!key) return app.set({ signedIn: 'out' });
   await signIn(key, { keep: stored !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
 }
+
+/** How many sign-ins have begun. The newest one holds. */
+let signIns = 0;
 
 /** `keep`: remember the key until this tab is closed, not only until it is reloaded. @throws ApiError if the key is refused. */
 export async function signIn(key, { keep }) {
@@ -66,12 +70,15 @@ export async function signIn(key, { keep }) {
       code: 'invalid_api_key',
       message: 'This is not an API key: it contains characters that keys never have.',
     });
+  signIns += 1;
+  const own = signIns;
   const client = new Client(key, {
     onDenied: (error) => {
       if (app.value.client === client && !app.value.holdsSecret) forgetKey(error);
     },
   });
   const { data } = await client.read('v1/models');
+  if (own !== signIns) return;
   if (keep) tab?.setItem(KEY, key);
   else tab?.removeItem(KEY);
   app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });

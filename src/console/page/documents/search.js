@@ -1,23 +1,18 @@
 import { app } from '../app.js';
-import { html, useRef, useState } from '../lib/preact.js';
+import { html, useState } from '../lib/preact.js';
 import { Failure, WideField } from '../parts/controls.js';
-import { useAttempt } from '../parts/request-hooks.js';
+import { useRequest } from '../parts/request-hooks.js';
 
 /** Finds passages of a collection. */
 export function Search({ id }) {
   const { client } = app.value;
   const [query, setQuery] = useState('');
-  const [found, setFound] = useState(null);
-  const { attempt, error } = useAttempt();
-  const latest = useRef(0);
+  const [asked, setAsked] = useState(null);
+  const load = async () => asked && (await client.collections.act(id, 'search', { query: asked.query })).data;
+  const { found, error } = useRequest(load, [asked]);
   const search = (event) => {
     event.preventDefault();
-    latest.current += 1;
-    const own = latest.current;
-    void attempt(async () => {
-      const { data } = await client.collections.act(id, 'search', { query });
-      if (own === latest.current) setFound(data);
-    });
+    setAsked({ query });
   };
   return html`<section>
     <form class="list-tools" role="search" onSubmit=${search}>
