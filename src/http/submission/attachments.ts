@@ -171,6 +171,7 @@ export class Attachments {
       signal.throwIfAborted();
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
+      if (thrown.code === 'busy') throw new GatewayError('overloaded', thrown.message, { cause: thrown });
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
     });
     if (estimateTokens(content) <= window * WHOLE_SHARE)

@@ -103,10 +103,10 @@ async function readBody(
   const document = await pool.parse(job, { signal }).catch(async (failure: unknown) => {
     if (!(failure instanceof ParseFailure)) throw failure;
     log.info({ kind, failure: failure.kind }, 'a page could not be parsed');
+    if (failure.kind === 'busy') throw new ToolError('busy', 'Too many documents are being read. Try again later.');
     // Its plain text is read in a process, too: what broke one reader must not reach the gateway's event loop.
-    const canBePlain = hasPlainText(kind) && failure.kind !== 'busy';
     const plain =
-      canBePlain && (await pool.parse({ ...job, isPlainTextOnly: true }, { signal }).catch(ignoreParseFailure));
+      hasPlainText(kind) && (await pool.parse({ ...job, isPlainTextOnly: true }, { signal }).catch(ignoreParseFailure));
     if (plain) return plain;
     throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
   });

@@ -3,6 +3,7 @@ import { abortable } from '../../../src/base/abort.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { ClientLeft, newContext } from '../../../src/http/request-context.ts';
 import { Attachments } from '../../../src/http/submission/attachments.ts';
+import { ToolError } from '../../../src/tools/tool.ts';
 import type { Toolbox } from '../../../src/tools/toolbox.ts';
 import { patience } from '../../support/time-limit.ts';
 
@@ -77,4 +78,20 @@ describe('a document at an address that is too long for a model that cannot open
     await attachments.discard(keeping.context);
     assert.deepEqual(removed, ['a']);
   });
+});
+
+describe('a document that is not read because too many are', () => {
+  for (const isStored of [false, true]) {
+    it(`is an overload, not a fault of the ${isStored ? 'conversation' : 'request'}`, async () => {
+      const busy = async () => {
+        throw new ToolError('busy', 'Too many documents are being read. Try again later.');
+      };
+      const attachments = new Attachments({ files: {} as never, documents: { read: busy }, log: silentLogger });
+      const part = { type: 'file' as const, url: 'http://any.test/a', filename: 'a.md' };
+      const context = { user: 'ann', place: 'input', canOpenUrls: false, window: 1000, takesPdf: false, isStored };
+      const signal = AbortSignal.timeout(patience(10));
+      const resolving = attachments.resolve([part], { ...context, keeping, sent: { bytes: 0 }, signal });
+      await assert.rejects(resolving, { code: 'overloaded' });
+    });
+  }
 });
